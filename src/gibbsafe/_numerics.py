@@ -1,0 +1,83 @@
+"""Floating-point helpers that know which side is safe.
+
+`least` and `greatest` bisect over the floating-point numbers themselves, so what they return is the last number on the
+safe side of a monotone condition: there is no tolerance to choose and nothing left to round.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+
+__all__ = ["FLOOR", "SLACK", "ceiling", "down", "exp", "greatest", "least", "up"]
+
+#: Smallest normal double: an upper bound on a positive number that underflows.
+FLOOR = 2.2250738585072014e-308
+#: Relative inflation of a computed profile; twice the largest error measured against 60-digit arithmetic.
+SLACK = 2.0**-39
+
+
+def up(value: float) -> float:
+    """Return a number a few units in the last place above ``value`` ≥ 0 (room for two or three roundings)."""
+    return value * (1 + 2.0**-50)
+
+
+def down(value: float) -> float:
+    """Return a number a few units in the last place below ``value`` ≥ 0."""
+    return value * (1 - 2.0**-50)
+
+
+def exp(value: float) -> float:
+    """Exponential that saturates at infinity instead of raising."""
+    return math.exp(value) if value < 709.0 else math.inf
+
+
+def ceiling(log_value: float) -> float:
+    """Return an upper bound in (0, 1] on ``exp(log_value)``: never 0, inflated by `SLACK`."""
+    return min(1.0, max(FLOOR, math.exp(min(log_value, 0.0)) * (1 + SLACK)))
+
+
+def _bits(value: float) -> int:
+    return int(struct.unpack("<q", struct.pack("<d", value))[0])
+
+
+def _float(bits: int) -> float:
+    return float(struct.unpack("<d", struct.pack("<q", bits))[0])
+
+
+def least(condition: Callable[[float], bool], low: float = 0.0, high: float = math.inf) -> float:
+    """Return the least double in [low, high] at which an increasing condition holds, infinity if it never does.
+
+    >>> least(lambda x: x * x >= 2.0)
+    1.4142135623730951
+    """
+    if condition(low):
+        return low
+    top = 1.0 if high == math.inf else high
+    while not condition(top):
+        if top >= high or top > 1e300:
+            return math.inf
+        top *= 2.0
+    a, b = _bits(low), _bits(top)
+    while b - a > 1:
+        middle = (a + b) // 2
+        if condition(_float(middle)):
+            b = middle
+        else:
+            a = middle
+    return _float(b)
+
+
+def greatest(condition: Callable[[float], bool], high: float = math.inf) -> float:
+    """Return the greatest double in [0, high] at which a decreasing condition holds; 0 if none above 0 does.
+
+    >>> greatest(lambda x: x * x <= 2.0)
+    1.414213562373095
+    """
+    if high < math.inf and condition(high):
+        return high
+    edge = least(lambda x: not condition(x), FLOOR, high)
+    if edge == math.inf:
+        return math.inf
+    return 0.0 if edge <= FLOOR else math.nextafter(edge, 0.0)

@@ -1,0 +1,30 @@
+"""What a guarantee is: types, adjacency, conversion, composition, group privacy, the attacker's view."""
+
+from gibbsafe.privacy.accounting import pld_epsilon, to_dp_event
+from gibbsafe.privacy.adjacency import Adjacency
+from gibbsafe.privacy.amplification import amplify
+from gibbsafe.privacy.budget import Budget
+from gibbsafe.privacy.composition import Composition, compose
+from gibbsafe.privacy.estimated import EstimatedPrivacy
+from gibbsafe.privacy.guarantee import Guarantee
+from gibbsafe.privacy.metric import Metric, MetricDP
+from gibbsafe.privacy.proved import ApproximateDP, BoundedRange, ConcentratedDP, GaussianDP, PureDP
+
+__all__ = [
+    "Adjacency",
+    "ApproximateDP",
+    "BoundedRange",
+    "Budget",
+    "Composition",
+    "ConcentratedDP",
+    "EstimatedPrivacy",
+    "GaussianDP",
+    "Guarantee",
+    "Metric",
+    "MetricDP",
+    "PureDP",
+    "amplify",
+    "compose",
+    "pld_epsilon",
+    "to_dp_event",
+]
