@@ -1,8 +1,10 @@
 """Export to `dp_accounting`, the accounting library of Google's differential-privacy team, and a cross-check by it.
 
-An event carries no adjacency: it describes the curve that our guarantee implies, under the adjacency that it states.
-Bounded range is exported through zCDP, never through an exponential-mechanism event: where `dp_accounting` has one, its
-`RdpAccountant` prices it without its count, so that a hundred draws would cost one.
+An event carries no adjacency: it describes the curve that our guarantee implies, so it belongs into an accountant with
+the default (add-or-remove) relation whatever adjacency our claim states; under replace-one `dp_accounting` would double
+the sensitivity of the Gaussian once more. Pure and bounded-range claims are exported through zCDP, never through
+randomised-response or exponential-mechanism events: accountants of `dp_accounting` price those without their count
+(0.6.0: ten randomised responses cost one), which a test shows.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ _EVENTS: dict[type[Guarantee], Callable[[Any], Any]] = {
     GaussianDP: _event("GaussianDpEvent", lambda g: 1 / g.mu if g.mu > 0 else math.inf),
     ConcentratedDP: _event("ZCDpEvent", lambda g: g.rho),
     BoundedRange: _event("ZCDpEvent", lambda g: g.concentrated().rho),
-    PureDP: _event("RandomizedResponseDpEvent", lambda g: 2 / (1 + math.exp(g.pure_epsilon)), lambda g: 2),
+    PureDP: _event("ZCDpEvent", lambda g: g.concentrated().rho),
     Composition: _composed,
 }
 
@@ -49,7 +51,7 @@ _EVENTS: dict[type[Guarantee], Callable[[Any], Any]] = {
 def to_dp_event(guarantee: Guarantee) -> Any:
     """Return a `dp_accounting` event that is at least as revealing as ``guarantee`` allows.
 
-    A μ-GDP draw is ``GaussianDpEvent(1/μ)``; a pure claim is randomised response on two values, its worst case.
+    A μ-GDP draw is ``GaussianDpEvent(1/μ)``; pure, bounded-range and concentrated claims are ``ZCDpEvent(ρ)``.
     """
     if type(guarantee) not in _EVENTS:
         raise PremiseError(f"{guarantee}: no dp_accounting event describes it")
@@ -57,10 +59,12 @@ def to_dp_event(guarantee: Guarantee) -> Any:
 
 
 def pld_epsilon(guarantee: Guarantee, delta: float) -> float:
-    """Return ε at ``delta`` as `dp_accounting`'s privacy-loss-distribution accountant computes it (pessimistically)."""
-    from dp_accounting import NeighboringRelation
+    """Return ε at ``delta`` of a Gaussian claim as `dp_accounting`'s privacy-loss-distribution accountant computes it.
+
+    That accountant discretises pessimistically, so its answer is an upper bound too, close to ours.
+    """
     from dp_accounting.pld import PLDAccountant
 
-    accountant = PLDAccountant(NeighboringRelation.REPLACE_SPECIAL)  # the one that admits both kinds of event we export
+    accountant = PLDAccountant()
     accountant.compose(to_dp_event(guarantee))
     return float(accountant.get_epsilon(delta))

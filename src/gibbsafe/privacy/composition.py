@@ -140,8 +140,8 @@ class Composition(Guarantee):
     def _with_slack(self, profile: Profile) -> Profile:
         """Add (1 + e^ε)γ and make the sum non-increasing.
 
-        A claim at ε′ ≤ ε is a claim at ε, so the value at any ε′ ≤ ε may be quoted: beyond the ε where the sum is least
-        that value is quoted.
+        A claim at ε′ ≤ ε is a claim at ε, so the value at any ε′ ≤ ε may be quoted. The sum falls and then rises: where
+        it still falls at ε its value there is the least, otherwise the least is searched below ε.
         """
         if self.slack == 0:
             return lambda epsilon: min(1.0, profile(epsilon))
@@ -149,12 +149,17 @@ class Composition(Guarantee):
         def padded(epsilon: float) -> float:
             return min(1.0, up(profile(epsilon) + slack_delta(epsilon, self.slack)))
 
-        limit = max(1e-9, math.log(1 / self.slack))
-        step = limit / 400
-        nearest = min((k * step for k in range(401)), key=padded)
-        bracket = (max(0.0, nearest - step), nearest + step)
-        turn = float(minimize_scalar(padded, bounds=bracket, method="bounded", options={"xatol": 1e-10}).x)
-        return lambda epsilon: padded(min(epsilon, turn))
+        def least_below(epsilon: float) -> float:
+            here = padded(epsilon)
+            if epsilon == 0 or padded(epsilon * (1 - 1e-7)) > here:
+                return here
+            step = min(epsilon, math.log(1 / self.slack)) / 64
+            nearest = min((k * step for k in range(65)), key=padded)
+            bracket = (max(0.0, nearest - step), min(nearest + step, epsilon))
+            refined = minimize_scalar(lambda e: padded(float(e)), bounds=bracket, method="bounded")
+            return min(here, padded(nearest), float(refined.fun))
+
+        return least_below
 
     # -- answers -------------------------------------------------------------------------------------------------
 

@@ -128,13 +128,17 @@ def zcdp_delta(epsilon: float, rho: float) -> float:
     """
     if rho == 0:
         return 0.0
+    rho = max(rho, 1e-280)
+    if epsilon > rho and (epsilon - rho) ** 2 > 4e3 * rho:  # Bun–Steinke's bound is already under the floor
+        return ceiling(-math.inf)
 
     def slope(log_t: float) -> float:
         t = math.exp(log_t)
         return (2 * t + 1) * rho - epsilon - math.log1p(1 / t)
 
-    low, high = -700.0, math.log((epsilon + 1) / rho + 1)
-    t = math.exp(brentq(slope, low, high, xtol=1e-13)) if slope(low) < 0 < slope(high) else math.exp(low)
+    least_t = (epsilon / rho - 1) / 2  # where the slope without its last term vanishes
+    low, high = math.log(max(least_t, 1e-26)), math.log((epsilon + 60) / rho + 1)
+    t = math.exp(brentq(slope, low, high, xtol=1e-13, maxiter=300, disp=False) if slope(low) < 0 < slope(high) else low)
     return ceiling(t * ((1 + t) * rho - epsilon) - (1 + t) * math.log1p(1 / t) - math.log(t))
 
 

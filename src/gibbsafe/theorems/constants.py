@@ -1,0 +1,185 @@
+"""The public numbers a model declares, which are all a theorem ever sees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from gibbsafe._validate import choice, count, fail, non_negative, open_probability, positive, real
+from gibbsafe.errors import PremiseError
+from gibbsafe.privacy import Adjacency
+
+__all__ = ["Constants"]
+
+Rule = Callable[[str, Any], Any]
+
+
+def _blocks(value: float | tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+
+def _per_block(name: str, value: Any) -> float | tuple[float, ...]:
+    entries = tuple(non_negative(name, entry) for entry in _blocks(value))
+    return entries if isinstance(value, tuple | list) else entries[0]
+
+
+def _flag(name: str, value: Any) -> bool:
+    return bool(value) if isinstance(value, bool) else fail(name, value, "True or False")
+
+
+def _interval(name: str, value: Any) -> tuple[float, float]:
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        fail(name, value, "a pair (a, b) with a < b")
+    low, high = (real(name, end) for end in value)
+    return (low, high) if low < high else fail(name, value, "a pair (a, b) with a < b")
+
+
+def _from(least: int) -> Rule:
+    return lambda name, value: count(name, value, least=least)
+
+
+_RULES: dict[str, Rule] = {
+    "lipschitz": _per_block,
+    "difference_lipschitz": _per_block,
+    "convex": _flag,
+    "loss_strong_convexity": non_negative,
+    "smoothness": positive,
+    "loss_bound": positive,
+    "loss_interval": _interval,
+    "difference_bound": positive,
+    "difference_range": positive,
+    "sensitivity": positive,
+    "prior_precision": _per_block,
+    "prior_smoothness": positive,
+    "n": _from(1),
+    "minimum_n": _from(0),
+    "maximum_n": _from(1),
+    "record_radius": positive,
+    "dimension": _from(1),
+    "slack": open_probability,
+    "step": positive,
+    "steps": _from(1),
+    "metric_lipschitz": positive,
+    "metric_diameter": positive,
+    "stochastic_rate": positive,
+    "stochastic_floor": non_negative,
+    "likelihood_ratio_bound": positive,
+    "contamination": open_probability,
+    "density_ratio": positive,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constants:
+    """Declared constants of a loss ℓ(θ, x), a prior and a sampler. Whatever is not declared is ``None``.
+
+    Lipschitz constants and prior precisions may be tuples, one entry per block of parameters: with gradients bounded by
+    L_j in block j and precision m_j there, the anisotropic theorem uses Σ L_j²/m_j.
+
+    Attributes:
+        lipschitz: L, sup over records of the Lipschitz constant of θ ↦ ℓ(θ, x).
+        difference_lipschitz: the same for ℓ(·, x) − ℓ(·, x′) over whole-record replacement (2L if not declared).
+        convex: whether every ℓ(·, x) is convex.
+        loss_strong_convexity: m_ℓ, by which every ℓ(·, x) is strongly convex.
+        smoothness: M_ℓ, the Lipschitz constant of ∇ℓ(·, x).
+        loss_bound: A with |ℓ| ≤ A.  loss_interval: (a, b) with a ≤ ℓ ≤ b.
+        difference_bound: sup |ℓ(θ, x) − ℓ(θ, x′)|.  difference_range: sup over (x, x′) of its range over θ.
+        sensitivity: sup |Σℓ over D − Σℓ over D′| for the adjacency that is asked for.
+        prior_precision: m_π, by which −log prior is strongly convex.  prior_smoothness: M_π.
+        n: number of records (replace-one only).  minimum_n, maximum_n: public bounds on n (add-remove).
+        record_radius: r with ‖x‖ ≤ r, for means.  dimension: number of parameters.
+        slack: total-variation distance of the sampler from its target, for every data set.
+        step, steps: step size and number of steps of a Langevin sampler.
+        metric_lipschitz, metric_diameter: Lipschitz constant of x ↦ log p_θ(x) under a metric, and the metric's diameter.
+        stochastic_rate, stochastic_floor, likelihood_ratio_bound: c, L₀ and C of the stochastic Lipschitz assumption.
+        contamination, density_ratio: p, and sup over x of sup_θ f(x; θ)/g(x), of a contaminated likelihood.
+    """
+
+    lipschitz: float | tuple[float, ...] | None = None
+    difference_lipschitz: float | tuple[float, ...] | None = None
+    convex: bool | None = None
+    loss_strong_convexity: float = 0.0
+    smoothness: float | None = None
+    loss_bound: float | None = None
+    loss_interval: tuple[float, float] | None = None
+    difference_bound: float | None = None
+    difference_range: float | None = None
+    sensitivity: float | None = None
+    prior_precision: float | tuple[float, ...] | None = None
+    prior_smoothness: float | None = None
+    n: int | None = None
+    minimum_n: int = 0
+    maximum_n: int | None = None
+    record_radius: float | None = None
+    dimension: int | None = None
+    slack: float | None = None
+    step: float | None = None
+    steps: int | None = None
+    metric_lipschitz: float | None = None
+    metric_diameter: float | None = None
+    stochastic_rate: float | None = None
+    stochastic_floor: float | None = None
+    likelihood_ratio_bound: float | None = None
+    contamination: float | None = None
+    density_ratio: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, rule in _RULES.items():
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, rule(name, value))
+        if self.lipschitz is not None and self.difference_lipschitz is not None:
+            for gap, single in zip(self.gap_blocks(Adjacency.REPLACE_ONE), _blocks(self.lipschitz), strict=True):
+                if gap > 2 * single * (1 + 1e-12):
+                    fail("difference_lipschitz", self.difference_lipschitz, "at most twice lipschitz")
+
+    @classmethod
+    def of(cls, constants: Constants | Mapping[str, Any]) -> Constants:
+        """Return ``constants`` itself, or build it from a mapping; unknown names are refused with the nearest ones."""
+        if isinstance(constants, Constants):
+            return constants
+        if not isinstance(constants, Mapping):
+            fail("constants", constants, "a Constants or a mapping of its fields")
+        known = [field.name for field in fields(cls)]
+        return cls(**{choice("constant", name, known): value for name, value in constants.items()})
+
+    def need(self, *names: str) -> tuple[Any, ...]:
+        """Return the named constants; a premise fails if one is not declared."""
+        for name in names:
+            if getattr(self, name) is None:
+                raise PremiseError(f"{name}: not declared")
+        return tuple(getattr(self, name) for name in names)
+
+    def public_n(self, adjacency: Adjacency) -> int:
+        """Return n where it is public; under add-remove no rule may use it."""
+        if adjacency is Adjacency.ADD_REMOVE:
+            raise PremiseError("n: private under add-remove, and this rule needs it; use replace-one")
+        return int(self.need("n")[0])
+
+    def gap_blocks(self, adjacency: Adjacency) -> tuple[float, ...]:
+        """Return, per block, sup ‖∇g‖/β of the loss difference g between neighbours: 2L (or declared), add-remove L."""
+        if adjacency is Adjacency.REPLACE_ONE and self.difference_lipschitz is not None:
+            return _blocks(self.difference_lipschitz)
+        (single,) = self.need("lipschitz")
+        factor = 2.0 if adjacency is Adjacency.REPLACE_ONE else 1.0
+        return tuple(factor * entry for entry in _blocks(single))
+
+    def gap(self, adjacency: Adjacency) -> float:
+        """Return the Euclidean norm of `gap_blocks`."""
+        return math.hypot(*self.gap_blocks(adjacency))
+
+    def curvature_blocks(self, inverse_temperature: float, rows: int) -> tuple[float, ...]:
+        """Return, per block, the strong convexity m_π + rows·β·m_ℓ of the potential."""
+        prior = _blocks(self.prior_precision if self.prior_precision is not None else 0.0)
+        total = tuple(entry + rows * inverse_temperature * self.loss_strong_convexity for entry in prior)
+        if min(total) <= 0:
+            raise PremiseError("prior_precision: must be above 0 (or loss_strong_convexity, on a known number of rows)")
+        return total
+
+    def loss_width(self) -> float | None:
+        """Return the width of the interval that the loss is known to stay in."""
+        if self.loss_interval is not None:
+            return self.loss_interval[1] - self.loss_interval[0]
+        return None if self.loss_bound is None else 2 * self.loss_bound

@@ -1,0 +1,69 @@
+"""Gaussian DP of strongly log-concave Gibbs posteriors: the theorem that gibbsafe mostly uses."""
+
+from __future__ import annotations
+
+import math
+
+from gibbsafe._numerics import up
+from gibbsafe.errors import PremiseError
+from gibbsafe.privacy import Adjacency, GaussianDP
+from gibbsafe.theorems.constants import Constants
+from gibbsafe.theorems.theorem import Premise, Theorem, register
+
+
+def require_convex(constants: Constants) -> Premise:
+    """Return the convexity premise, or refuse a loss that is not declared convex."""
+    if constants.convex is not True:
+        state = "not declared" if constants.convex is None else "declared False"
+        raise PremiseError(f"convex: {state}; this theorem needs a loss that is convex in the parameter")
+    return Premise("every record's loss is convex in the parameter")
+
+
+def separation(constants: Constants, beta: float, adjacency: Adjacency) -> float:
+    """Return μ = β √Σ_j (G_j²/m_j), rounded up.
+
+    G_j bounds the gradient of the loss difference in block j (2L, or L under add-remove); m_j = m_π + n β m_ℓ is the
+    strong convexity. Under add-remove n is private, and only the larger of the two data sets has to be strongly
+    convex: n is replaced by its public lower bound plus one.
+    """
+    gaps = constants.gap_blocks(adjacency)
+    rows = 0
+    if constants.loss_strong_convexity > 0:
+        rows = constants.minimum_n + 1 if adjacency is Adjacency.ADD_REMOVE else constants.public_n(adjacency)
+    curvature = constants.curvature_blocks(beta, rows)
+    if len(curvature) == 1:
+        curvature *= len(gaps)
+    if len(gaps) != len(curvature):
+        raise PremiseError(f"prior_precision: {len(curvature)} blocks for {len(gaps)} blocks of lipschitz constants")
+    return up(up(beta * math.sqrt(math.fsum(g * g / m for g, m in zip(gaps, curvature, strict=True)))))
+
+
+@register
+class GaussianDPTheorem(Theorem):
+    r"""μ-GDP with μ = G/√m, for a potential that is m-strongly convex on a convex set and a G-Lipschitz difference.
+
+    Proof: the log density ratio u is G-Lipschitz, so by Bakry–Ledoux isoperimetry its increasing rearrangement over a
+    standard normal is μ-Lipschitz; compared with the line μx + μ²/2 of the Gaussian shift, e^{−u} crosses once and has
+    the same mean, hence every convex functional of it is smaller. The constant cannot be improved: |θ − x| losses far
+    from the mass are exact Gaussian shifts. Supersedes Minami et al. (2016), Theorem 10, whose universal constant is
+    not known (erratum E5), and needs neither β ≤ 1 nor smoothness.
+    """
+
+    name = "gaussian-dp"
+    title = "Gaussian DP by isoperimetry"
+    reference = "Gopi, Lee, Liu 2022 (private convex optimisation via the exponential mechanism), strengthened"
+    errata = ("E3", "E5")
+
+    def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
+        """Require convexity, Lipschitz constants and strong convexity of the potential."""
+        convex = require_convex(constants)
+        separation(constants, 1.0, adjacency)
+        blocks = ", ".join(f"{gap:g}" for gap in constants.gap_blocks(adjacency))
+        return (
+            convex,
+            Premise(f"gradients of the loss difference of neighbours are bounded by {blocks} (per block)"),
+            Premise("the potential is strongly convex", checked=True),
+        )
+
+    def _one_draw(self, constants: Constants, beta: float, adjacency: Adjacency) -> GaussianDP:
+        return GaussianDP(separation(constants, beta, adjacency))
