@@ -56,7 +56,7 @@ def least(condition: Callable[[float], bool], low: float = 0.0, high: float = ma
         return low
     top = 1.0 if high == math.inf else high
     while not condition(top):
-        if top >= high or top > 1e300:
+        if top >= high or top > 1e60:
             return math.inf
         top *= 2.0
     a, b = _bits(low), _bits(top)

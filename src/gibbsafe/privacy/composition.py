@@ -16,7 +16,7 @@ from gibbsafe.errors import PremiseError
 from gibbsafe.privacy.adjacency import Adjacency
 from gibbsafe.privacy.guarantee import Guarantee
 from gibbsafe.privacy.profiles import gaussian_delta, slack_delta
-from gibbsafe.privacy.proved import CONVERSIONS, ApproximateDP, ConcentratedDP
+from gibbsafe.privacy.proved import CONVERSIONS, ApproximateDP, ConcentratedDP, GaussianDP
 
 __all__ = ["Composition", "compose"]
 
@@ -117,18 +117,24 @@ class Composition(Guarantee):
         if sum(times for _, times in self.parts) == 1:
             return self.parts[0][0]._delta
         fixed = [(part._pure(), times) for part, times in self.parts]
-        epsilon_fixed = up(math.fsum(times * pair[0] for pair, times in fixed if pair is not None))
         failure = up(math.fsum(times * pair[1] for pair, times in fixed if pair is not None))
         curves = [(part, times) for part, times in self.parts if part._pure() is None]
         if not curves:
-            return None if failure >= 1 else ApproximateDP(epsilon_fixed, failure)._delta
+            return None if failure >= 1 else ApproximateDP(self._pure_total, failure)._delta
         sharers = sum(times for _, times in curves)
 
         def profile(epsilon: float) -> float:
-            share = (epsilon - epsilon_fixed) / sharers * (1 - 2.0**-50)
+            share = (epsilon - self._pure_total) / sharers * (1 - 2.0**-50)
             return 1.0 if share < 0 else up(failure + math.fsum(times * part._delta(share) for part, times in curves))
 
         return profile
+
+    @cached_property
+    def _pure_total(self) -> float:
+        """Sum of the pure ε of the parts that have one: where the basic profile has its kink."""
+        fixed = [(part._pure(), times) for part, times in self.parts]
+        total = math.fsum(times * pair[0] for pair, times in fixed if pair is not None)
+        return total if len(fixed) == 1 and fixed[0][1] == 1 else up(total)
 
     @cached_property
     def _profiles(self) -> dict[str, Profile]:
@@ -149,22 +155,34 @@ class Composition(Guarantee):
         def padded(epsilon: float) -> float:
             return min(1.0, up(profile(epsilon) + slack_delta(epsilon, self.slack)))
 
-        def least_below(epsilon: float) -> float:
-            here = padded(epsilon)
-            if epsilon == 0 or padded(epsilon * (1 - 1e-7)) > here:
-                return here
-            step = min(epsilon, math.log(1 / self.slack)) / 64
-            nearest = min((k * step for k in range(65)), key=padded)
+        def searched(epsilon: float) -> float:
+            step = min(epsilon, math.log(1 / self.slack)) / 32
+            nearest = min((k * step for k in range(33)), key=padded)
             bracket = (max(0.0, nearest - step), min(nearest + step, epsilon))
             refined = minimize_scalar(lambda e: padded(float(e)), bounds=bracket, method="bounded")
-            return min(here, padded(nearest), float(refined.fun))
+            return min(padded(nearest), float(refined.fun))
+
+        def least_below(epsilon: float) -> float:
+            values = [padded(epsilon)]
+            if self._pure_total <= epsilon:
+                values.append(padded(self._pure_total))
+            if epsilon > 0 and padded(epsilon * (1 - 1e-7)) <= values[0]:
+                values.append(searched(epsilon))
+            return min(values)
 
         return least_below
 
     # -- answers -------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def _contenders(self) -> dict[str, Profile]:
+        """The routes that ``auto`` has to look at: for Gaussian parts alone no other can win."""
+        if self.parts and all(isinstance(part, GaussianDP) for part, _ in self.parts):
+            return {"gaussian": self._profiles["gaussian"]}
+        return self._profiles
+
     def _delta(self, epsilon: float) -> float:
-        return min((profile(epsilon) for profile in self._profiles.values()), default=1.0)
+        return min((profile(epsilon) for profile in self._contenders.values()), default=1.0)
 
     def _route(self, route: str) -> Profile:
         if choice("route", route, ("auto", *ROUTES)) == "auto":
@@ -182,8 +200,9 @@ class Composition(Guarantee):
         target = probability("delta", delta)
         if route != "auto":
             profile = self._route(route)
-            return least(lambda epsilon: profile(epsilon) <= target)
-        return min(self.routes(delta).values())
+            horizon = 1 - math.log(self.slack) if self.slack else math.inf  # beyond it the slack alone exceeds 1
+            return least(lambda epsilon: profile(epsilon) <= target, 0.0, horizon)
+        return min((self.epsilon(delta, route=name) for name in self._contenders), default=math.inf)
 
     def routes(self, delta: float) -> dict[str, float]:
         """Return ε at ``delta`` by every route that is open to these parts."""

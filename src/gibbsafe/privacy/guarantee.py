@@ -121,7 +121,7 @@ class Guarantee(ABC):
 
     def to_replace_one(self) -> Guarantee:
         """Convert an add-remove guarantee: a replacement is one removal and one addition (a group of 2)."""
-        if self.adjacency is Adjacency.REPLACE_ONE:
+        if self.adjacency == Adjacency.REPLACE_ONE:
             return self
         if self.adjacency is None:
             raise PremiseError(f"{self}: adjacency unstated; state it first with under('add-remove')")

@@ -129,7 +129,7 @@ def zcdp_delta(epsilon: float, rho: float) -> float:
     if rho == 0:
         return 0.0
     rho = max(rho, 1e-280)
-    if epsilon > rho and (epsilon - rho) ** 2 > 4e3 * rho:  # Bun–Steinke's bound is already under the floor
+    if epsilon - rho > math.sqrt(4e3 * rho):  # Bun–Steinke's bound is already under the floor
         return ceiling(-math.inf)
 
     def slope(log_t: float) -> float:
@@ -149,7 +149,7 @@ def bun_steinke_delta(epsilon: float, rho: float) -> float:
     """
     if rho == 0:
         return 0.0
-    return 1.0 if epsilon <= rho else ceiling(-((epsilon - rho) ** 2) / (4 * rho))
+    return 1.0 if epsilon <= rho else ceiling(-(epsilon - rho) / (4 * rho) * (epsilon - rho))
 
 
 def corollary_8_delta(epsilon: float, rho: float) -> float:

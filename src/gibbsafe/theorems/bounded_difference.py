@@ -19,7 +19,7 @@ class BoundedDifference(Theorem):
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require a bound on the difference of two losses, and replace-one."""
-        if adjacency is Adjacency.ADD_REMOVE:
+        if adjacency == Adjacency.ADD_REMOVE:
             raise PremiseError("adjacency add-remove: a bound on loss differences says nothing about adding a record")
         (difference,) = constants.need("difference_bound")
         return (Premise(f"losses of two records differ by at most {difference:g}, for every parameter"),)

@@ -25,5 +25,5 @@ class BoundedLoss(Theorem):
         return (Premise(f"the loss of every record stays in an interval of width {width:g}, for every parameter"),)
 
     def _one_draw(self, constants: Constants, beta: float, adjacency: Adjacency) -> PureDP:
-        factor = 2.0 if adjacency is Adjacency.REPLACE_ONE else 1.0
+        factor = 2.0 if adjacency == Adjacency.REPLACE_ONE else 1.0
         return PureDP(up(factor * beta * (constants.loss_width() or 0.0)))

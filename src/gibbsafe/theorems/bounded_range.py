@@ -11,7 +11,7 @@ from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 def loss_difference_range(constants: Constants, adjacency: Adjacency) -> float:
     """Return sup over neighbours of range_θ (loss difference): the best that the declared constants give."""
-    replace = adjacency is Adjacency.REPLACE_ONE
+    replace = adjacency == Adjacency.REPLACE_ONE
     width = constants.loss_width()
     candidates = [
         constants.difference_range if replace else None,

@@ -154,16 +154,16 @@ class Constants:
 
     def public_n(self, adjacency: Adjacency) -> int:
         """Return n where it is public; under add-remove no rule may use it."""
-        if adjacency is Adjacency.ADD_REMOVE:
+        if adjacency == Adjacency.ADD_REMOVE:
             raise PremiseError("n: private under add-remove, and this rule needs it; use replace-one")
         return int(self.need("n")[0])
 
     def gap_blocks(self, adjacency: Adjacency) -> tuple[float, ...]:
         """Return, per block, sup ‖∇g‖/β of the loss difference g between neighbours: 2L (or declared), add-remove L."""
-        if adjacency is Adjacency.REPLACE_ONE and self.difference_lipschitz is not None:
+        if adjacency == Adjacency.REPLACE_ONE and self.difference_lipschitz is not None:
             return _blocks(self.difference_lipschitz)
         (single,) = self.need("lipschitz")
-        factor = 2.0 if adjacency is Adjacency.REPLACE_ONE else 1.0
+        factor = 2.0 if adjacency == Adjacency.REPLACE_ONE else 1.0
         return tuple(factor * entry for entry in _blocks(single))
 
     def gap(self, adjacency: Adjacency) -> float:

@@ -41,6 +41,6 @@ class ContaminatedUniform(Theorem):
         )
 
     def _one_draw(self, constants: Constants, beta: float, adjacency: Adjacency) -> BoundedRange:
-        factor = 2.0 if adjacency is Adjacency.REPLACE_ONE else 1.0
+        factor = 2.0 if adjacency == Adjacency.REPLACE_ONE else 1.0
         p, ratio = constants.need("contamination", "density_ratio")
         return BoundedRange(up(factor * beta * record_range(p, ratio)))

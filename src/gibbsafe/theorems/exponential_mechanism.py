@@ -13,7 +13,7 @@ def sensitivity(constants: Constants, adjacency: Adjacency) -> float:
     """Return Δ = sup |L(θ, D) − L(θ, D′)|, declared or derived from the bounds on the loss."""
     if constants.sensitivity is not None:
         return constants.sensitivity
-    replace = adjacency is Adjacency.REPLACE_ONE
+    replace = adjacency == Adjacency.REPLACE_ONE
     if replace and constants.difference_bound is not None:
         return constants.difference_bound
     if constants.loss_interval is not None:

@@ -29,7 +29,7 @@ def separation(constants: Constants, beta: float, adjacency: Adjacency) -> float
     gaps = constants.gap_blocks(adjacency)
     rows = 0
     if constants.loss_strong_convexity > 0:
-        rows = constants.minimum_n + 1 if adjacency is Adjacency.ADD_REMOVE else constants.public_n(adjacency)
+        rows = constants.minimum_n + 1 if adjacency == Adjacency.ADD_REMOVE else constants.public_n(adjacency)
     curvature = constants.curvature_blocks(beta, rows)
     if len(curvature) == 1:
         curvature *= len(gaps)

@@ -60,7 +60,7 @@ class LangevinLastIterate(Theorem):
 
     def _geometry(self, constants: Constants, beta: float, adjacency: Adjacency) -> tuple[float, float, float]:
         """Return (h, m, M) valid for every data set."""
-        if adjacency is Adjacency.ADD_REMOVE:
+        if adjacency == Adjacency.ADD_REMOVE:
             if constants.maximum_n is None:
                 raise PremiseError("maximum_n: not declared, and under add-remove the step size needs a public bound on n")
             fewest, most = constants.minimum_n, constants.maximum_n

@@ -54,7 +54,7 @@ class LipschitzMetric(Theorem):
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require the Lipschitz constant and the diameter of a record's domain; replacing records only."""
-        if adjacency is Adjacency.ADD_REMOVE:
+        if adjacency == Adjacency.ADD_REMOVE:
             raise PremiseError("adjacency add-remove: a metric between records says nothing about adding one")
         lipschitz, diameter = constants.need("metric_lipschitz", "metric_diameter")
         return (

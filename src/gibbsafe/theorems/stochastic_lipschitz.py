@@ -41,7 +41,7 @@ class StochasticLipschitz(Theorem):
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require c, L₀, C and the diameter of a record's domain; replacing records only."""
-        if adjacency is Adjacency.ADD_REMOVE:
+        if adjacency == Adjacency.ADD_REMOVE:
             raise PremiseError("adjacency add-remove: a metric between records says nothing about adding one")
         rate, floor, ratio, diameter = self._needed(constants)
         return (

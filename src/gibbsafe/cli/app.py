@@ -1,0 +1,53 @@
+"""The Typer application, and what every command shares: errors in one line, exit codes, JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from gibbsafe._version import __version__
+from gibbsafe.errors import GibbsafeError
+
+__all__ = ["Json", "app", "main", "print_json"]
+
+app = typer.Typer(
+    name="gibbsafe",
+    help="Differentially private Bayesian inference by posterior sampling.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"gibbsafe {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
+) -> None:
+    """Differentially private Bayesian inference by posterior sampling."""
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document; floats keep every digit."""
+    typer.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def main() -> None:
+    """Run the command line: exit 0 on success, 1 on a refusal with its reason on stderr, 2 on misuse."""
+    try:
+        app()
+    except (GibbsafeError, OSError) as refusal:
+        reason = " ".join(str(refusal).split())
+        print(f"gibbsafe: {reason}", file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,38 @@
+"""One look for every picture, and a clear error where matplotlib is absent."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gibbsafe._files import write_whole
+from gibbsafe.errors import GibbsafeError
+
+__all__ = ["figure"]
+
+
+@contextmanager
+def figure(path: Path | str, x_label: str, y_label: str, *, width: float = 6.4, height: float = 4.0) -> Iterator[Any]:
+    """Yield axes to draw on and write the picture to ``path``, whole or not at all."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise GibbsafeError("matplotlib is not installed: install gibbsafe[plots] to draw pictures") from error
+    target = Path(path)
+    drawing = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(drawing)
+    axes = drawing.add_subplot()
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.spines[["top", "right"]].set_visible(False)
+    yield axes
+    picture = io.BytesIO()
+    try:
+        drawing.savefig(picture, dpi=160, format=target.suffix.lstrip(".") or "png")
+    except ValueError as error:
+        raise GibbsafeError(f"{target}: {error}") from error
+    write_whole(target, picture.getvalue())
