@@ -78,39 +78,46 @@ class Composition(Guarantee):
 
     # -- routes --------------------------------------------------------------------------------------------------
 
-    def _sum(self, pairs: Sequence[tuple[float, float] | None], power: int) -> tuple[float, float] | None:
-        """Add (parameter^power, δ) pairs times their counts; None if one part has no such conversion."""
+    def _sum(self, pairs: Sequence[tuple[float, float] | None], power: int = 1) -> tuple[float, float] | None:
+        """Add (parameter, δ) pairs times their counts, parameters in the ℓ^power norm; None if one part has none."""
         if any(pair is None for pair in pairs):
             return None
         counted = [(pair, times) for pair, (_, times) in zip(pairs, self.parts, strict=True) if pair is not None]
-        head = math.fsum(times * pair[0] ** power for pair, times in counted)
+        if len(counted) == 1 and counted[0][1] == 1:
+            return counted[0][0]
+        head = up(math.fsum(times * pair[0] ** power for pair, times in counted)) ** (1 / power)
         return up(head), up(math.fsum(times * pair[1] for pair, times in counted))
 
     def _pure(self) -> tuple[float, float] | None:
-        return None if self.slack else self._sum([part._pure() for part, _ in self.parts], 1)
+        return None if self.slack else self._sum([part._pure() for part, _ in self.parts])
 
     def _gaussian(self) -> tuple[float, float] | None:
-        total = None if self.slack else self._sum([part._gaussian() for part, _ in self.parts], 2)
-        return total and (up(math.sqrt(total[0])), total[1])
+        return None if self.slack else self._gaussian_total
 
     def _concentrated(self) -> tuple[float, float] | None:
-        return None if self.slack else self._sum([part._concentrated() for part, _ in self.parts], 1)
+        return None if self.slack else self._concentrated_total
+
+    @cached_property
+    def _gaussian_total(self) -> tuple[float, float] | None:
+        return self._sum([part._gaussian() for part, _ in self.parts], power=2)
+
+    @cached_property
+    def _concentrated_total(self) -> tuple[float, float] | None:
+        return self._sum([part._concentrated() for part, _ in self.parts])
 
     def _gaussian_route(self) -> Profile | None:
-        total = self._sum([part._gaussian() for part, _ in self.parts], 2)
-        if total is None:
+        if self._gaussian_total is None:
             return None
-        mu, failure = up(math.sqrt(total[0])), total[1]
+        mu, failure = self._gaussian_total
         return lambda epsilon: gaussian_delta(epsilon, mu) + failure
 
     def _zcdp_route(self) -> Profile | None:
-        total = self._sum([part._concentrated() for part, _ in self.parts], 1)
-        if total is None:
+        if self._concentrated_total is None:
             return None
         readings = {part.conversion for part, _ in self.parts if isinstance(part, ConcentratedDP)}
         alone = len(readings) == 1 and all(isinstance(part, ConcentratedDP) for part, _ in self.parts)
         profile = CONVERSIONS[readings.pop() if alone else "optimal"]
-        rho, failure = total
+        rho, failure = self._concentrated_total
         return lambda epsilon: profile(epsilon, rho) + failure
 
     def _basic_route(self) -> Profile | None:
