@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-__all__ = ["FLOOR", "SLACK", "ceiling", "down", "exp", "greatest", "least", "up"]
+__all__ = ["FLOOR", "SLACK", "ceiling", "down", "exp", "greatest", "half_square", "least", "root_sum_of_squares", "up"]
 
 #: Smallest normal double: an upper bound on a positive number that underflows.
 FLOOR = 2.2250738585072014e-308
@@ -26,6 +26,18 @@ def up(value: float) -> float:
 def down(value: float) -> float:
     """Return a number a few units in the last place below ``value`` ≥ 0."""
     return value * (1 - 2.0**-50)
+
+
+def half_square(value: float, factor: float = 0.5) -> float:
+    """Return an upper bound on ``factor``·value²; positive for a positive value, however small."""
+    return max(up(value * value * factor), FLOOR) if value > 0 else 0.0
+
+
+def root_sum_of_squares(values: Iterable[float]) -> float:
+    """Return an upper bound on √Σx² that neither overflows nor underflows."""
+    terms = list(values)
+    scale = max(terms, default=0.0)
+    return up(scale * up(math.sqrt(up(math.fsum((x / scale) ** 2 for x in terms))))) if scale > 0 else 0.0
 
 
 def exp(value: float) -> float:

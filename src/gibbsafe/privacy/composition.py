@@ -10,7 +10,7 @@ from typing import Any
 
 from scipy.optimize import minimize_scalar
 
-from gibbsafe._numerics import least, up
+from gibbsafe._numerics import least, root_sum_of_squares, up
 from gibbsafe._validate import choice, count, fail, non_negative, probability
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy.adjacency import Adjacency
@@ -78,15 +78,17 @@ class Composition(Guarantee):
 
     # -- routes --------------------------------------------------------------------------------------------------
 
-    def _sum(self, pairs: Sequence[tuple[float, float] | None], power: int = 1) -> tuple[float, float] | None:
-        """Add (parameter, δ) pairs times their counts, parameters in the ℓ^power norm; None if one part has none."""
+    def _sum(self, pairs: Sequence[tuple[float, float] | None], *, squares: bool = False) -> tuple[float, float] | None:
+        """Add (parameter, δ) pairs times their counts, parameters plainly or by squares; None if one part has none."""
         if any(pair is None for pair in pairs):
             return None
         counted = [(pair, times) for pair, (_, times) in zip(pairs, self.parts, strict=True) if pair is not None]
         if len(counted) == 1 and counted[0][1] == 1:
             return counted[0][0]
-        head = up(math.fsum(times * pair[0] ** power for pair, times in counted)) ** (1 / power)
-        return up(head), up(math.fsum(times * pair[1] for pair, times in counted))
+        failure = up(math.fsum(times * pair[1] for pair, times in counted))
+        if squares:
+            return root_sum_of_squares(math.sqrt(times) * pair[0] for pair, times in counted), failure
+        return up(math.fsum(times * pair[0] for pair, times in counted)), failure
 
     def _pure(self) -> tuple[float, float] | None:
         return None if self.slack else self._sum([part._pure() for part, _ in self.parts])
@@ -99,7 +101,7 @@ class Composition(Guarantee):
 
     @cached_property
     def _gaussian_total(self) -> tuple[float, float] | None:
-        return self._sum([part._gaussian() for part, _ in self.parts], power=2)
+        return self._sum([part._gaussian() for part, _ in self.parts], squares=True)
 
     @cached_property
     def _concentrated_total(self) -> tuple[float, float] | None:
@@ -109,7 +111,7 @@ class Composition(Guarantee):
         if self._gaussian_total is None:
             return None
         mu, failure = self._gaussian_total
-        return lambda epsilon: gaussian_delta(epsilon, mu) + failure
+        return lambda epsilon: _plus(gaussian_delta(epsilon, mu), failure)
 
     def _zcdp_route(self) -> Profile | None:
         if self._concentrated_total is None:
@@ -118,7 +120,7 @@ class Composition(Guarantee):
         alone = len(readings) == 1 and all(isinstance(part, ConcentratedDP) for part, _ in self.parts)
         profile = CONVERSIONS[readings.pop() if alone else "optimal"]
         rho, failure = self._concentrated_total
-        return lambda epsilon: profile(epsilon, rho) + failure
+        return lambda epsilon: _plus(profile(epsilon, rho), failure)
 
     def _basic_route(self) -> Profile | None:
         if sum(times for _, times in self.parts) == 1:
@@ -243,6 +245,10 @@ class Composition(Guarantee):
     def __str__(self) -> str:
         listed = " + ".join(f"{times} × {part}" if times > 1 else str(part) for part, times in self.parts)
         return (listed or "nothing released") + (f", total-variation slack {self.slack:.3g}" if self.slack else "")
+
+
+def _plus(delta: float, failure: float) -> float:
+    return up(delta + failure) if failure else delta
 
 
 def compose(guarantees: Iterable[Guarantee], *, slack: float = 0.0) -> Composition:

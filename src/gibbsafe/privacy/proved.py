@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from scipy.special import ndtr, ndtri
 
-from gibbsafe._numerics import SLACK, up
+from gibbsafe._numerics import SLACK, half_square, up
 from gibbsafe._validate import choice, non_negative, open_probability, positive, probability
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy.adjacency import Adjacency
@@ -54,7 +54,7 @@ class PureDP(Guarantee):
         return mu_of_pure(self.pure_epsilon), 0.0
 
     def _concentrated(self) -> tuple[float, float]:
-        return up(self.pure_epsilon**2 / 2), 0.0
+        return half_square(self.pure_epsilon), 0.0
 
     def _group(self, size: int) -> PureDP:
         return PureDP(up(size * self.pure_epsilon), adjacency=self.adjacency)
@@ -89,7 +89,7 @@ class ApproximateDP(Guarantee):
         return mu_of_pure(self.pair[0]) if self.pair[0] > 0 else 0.0, self.pair[1]
 
     def _concentrated(self) -> tuple[float, float]:
-        return up(self.pair[0] ** 2 / 2), self.pair[1]
+        return half_square(self.pair[0]), self.pair[1]
 
     def _group(self, size: int) -> ApproximateDP:
         epsilon, failure = self.pair
@@ -127,7 +127,7 @@ class GaussianDP(Guarantee):
         return self.mu, 0.0
 
     def _concentrated(self) -> tuple[float, float]:
-        return up(self.mu**2 / 2), 0.0
+        return half_square(self.mu), 0.0
 
     def _group(self, size: int) -> GaussianDP:
         return GaussianDP(up(size * self.mu), adjacency=self.adjacency)
@@ -213,7 +213,7 @@ class BoundedRange(Guarantee):
         return mu_of_pure(self.range / 2) if self.range > 0 else 0.0, 0.0
 
     def _concentrated(self) -> tuple[float, float]:
-        return up(self.range**2 / 8), 0.0
+        return half_square(self.range, 1 / 8), 0.0
 
     def _group(self, size: int) -> BoundedRange:
         return BoundedRange(up(size * self.range), adjacency=self.adjacency)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gibbsafe._numerics import up
+from gibbsafe._numerics import root_sum_of_squares, up
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, GaussianDP
 from gibbsafe.theorems.constants import Constants
@@ -35,7 +35,7 @@ def separation(constants: Constants, beta: float, adjacency: Adjacency) -> float
         curvature *= len(gaps)
     if len(gaps) != len(curvature):
         raise PremiseError(f"prior_precision: {len(curvature)} blocks for {len(gaps)} blocks of lipschitz constants")
-    return up(up(beta * math.sqrt(math.fsum(g * g / m for g, m in zip(gaps, curvature, strict=True)))))
+    return up(beta * root_sum_of_squares(up(g / math.sqrt(m)) for g, m in zip(gaps, curvature, strict=True)))
 
 
 @register

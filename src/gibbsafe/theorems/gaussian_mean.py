@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gibbsafe._numerics import up
+from gibbsafe._numerics import half_square, up
 from gibbsafe.privacy import Adjacency, ConcentratedDP, GaussianDP
 from gibbsafe.theorems.constants import Constants
 from gibbsafe.theorems.theorem import Premise, Theorem, register
@@ -48,4 +48,4 @@ class GaussianMeanPaper(GaussianMean):
     errata = ("E1", "E13", "E29")
 
     def _one_draw(self, constants: Constants, beta: float, adjacency: Adjacency) -> ConcentratedDP:
-        return ConcentratedDP(up(mean_separation(constants, beta, adjacency) ** 2 / 2), conversion="bun-steinke")
+        return ConcentratedDP(half_square(mean_separation(constants, beta, adjacency)), conversion="bun-steinke")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from gibbsafe._numerics import up
 from gibbsafe._validate import count, non_negative, positive
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, GaussianDP
@@ -23,15 +22,15 @@ def last_iterate_mu(*, step: float, gap: float, strong_convexity: float, smoothn
     h, t, big = positive("step", step), count("steps", steps), non_negative("gap", gap)
     m, smooth = non_negative("strong_convexity", strong_convexity), positive("smoothness", smoothness)
     contraction = max(abs(1 - h * m), abs(1 - h * smooth))
-    per_step = h * big * big / 2
+    per_step = big * math.sqrt(h / 2)
     if contraction >= 1:
-        return up(math.sqrt(t * per_step) * (1 + 2.0**-48))
+        return math.sqrt(t) * per_step * (1 + 2.0**-48)
     if contraction == 0:
-        return up(math.sqrt(per_step) * (1 + 2.0**-48))
+        return per_step * (1 + 2.0**-48)
     # (1 − cᵗ)(1 + c)/((1 + cᵗ)(1 − c)) = tanh(t·a/2)/tanh(a/2), a = −ln c; 1 − c is formed without cancellation where c = 1 − hm.
     loss = h * m if contraction == abs(1 - h * m) and h * m <= 1 else 1 - contraction
     a = -math.log1p(-loss)
-    return up(math.sqrt(per_step * math.tanh(t * a / 2) / math.tanh(a / 2)) * (1 + 2.0**-40))
+    return per_step * math.sqrt(math.tanh(t * a / 2) / math.tanh(a / 2)) * (1 + 2.0**-40)
 
 
 @register

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gibbsafe._numerics import up
+from gibbsafe._numerics import half_square
 from gibbsafe.privacy import Adjacency, ConcentratedDP
 from gibbsafe.theorems.constants import Constants
 from gibbsafe.theorems.gaussian_dp import require_convex, separation
@@ -34,7 +34,7 @@ class LogSobolev(Theorem):
 
     def _one_draw(self, constants: Constants, beta: float, adjacency: Adjacency) -> ConcentratedDP:
         mu = separation(_prior_only(constants), beta, adjacency)
-        return ConcentratedDP(up(mu * mu / 2), conversion=self.conversion)
+        return ConcentratedDP(half_square(mu), conversion=self.conversion)
 
 
 def _prior_only(constants: Constants) -> Constants:

@@ -1,0 +1,89 @@
+"""Where records come from: a pair of arrays, or any table that speaks the Arrow C stream (pandas, polars, DuckDB, PyArrow)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gibbsafe.errors import DomainError
+
+__all__ = ["keep_first_rows", "read_records"]
+
+
+def read_records(
+    data: Any, feature_names: tuple[str, ...] | None, target: str, persons: Any
+) -> tuple[Any, Any, npt.NDArray[Any] | None]:
+    """Return (features, response, person) from ``(X, y)`` or from a table with named columns.
+
+    ``persons`` is an array of identifiers beside ``(X, y)``, or the name of a column of a table.
+    """
+    if hasattr(data, "__arrow_c_stream__"):
+        return _read_table(data, feature_names, target, persons)
+    if not isinstance(data, tuple | list) or len(data) != 2:
+        raise DomainError(f"data: must be a pair (X, y) or a table with the Arrow C stream, not {type(data).__name__}")
+    features, response = data
+    return features, response, None if persons is None else np.asarray(persons)
+
+
+def _read_table(
+    table: Any, feature_names: tuple[str, ...] | None, target: str, persons: Any
+) -> tuple[Any, Any, npt.NDArray[Any] | None]:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise DomainError("tables need PyArrow: install gibbsafe[files], or pass arrays (X, y)") from error
+    if feature_names is None:
+        raise DomainError("feature_names: not declared by the model, so columns of a table cannot be found; declare them")
+    reader = pa.RecordBatchReader.from_stream(table)
+    wanted = [*feature_names, target] + ([persons] if isinstance(persons, str) else [])
+    present = reader.schema.names
+    for name in wanted:
+        if present.count(name) != 1:
+            raise DomainError(f"column {name!r}: found {present.count(name)} times in the table, must be there once")
+    features, responses, people = [], [], []
+    for batch in reader:
+        features.append(np.column_stack([_numbers(batch.column(name), name) for name in feature_names]))
+        responses.append(_plain(batch.column(target)))
+        if isinstance(persons, str):
+            people.append(_plain(batch.column(persons)))
+    if not features:
+        return np.empty((0, len(feature_names))), np.empty(0), np.empty(0)
+    person = np.concatenate(people) if people else (None if persons is None else np.asarray(persons))
+    return np.concatenate(features), np.concatenate(responses), person
+
+
+def _numbers(column: Any, name: str) -> npt.NDArray[np.float64]:
+    """Return a numeric Arrow column as float64, missing values as NaN."""
+    import pyarrow as pa
+
+    try:
+        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DomainError(f"column {name!r}: type {column.type} is not numeric") from error
+
+
+def _plain(column: Any) -> npt.NDArray[Any]:
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def keep_first_rows(persons: npt.NDArray[Any] | None, rows: int, cap: int) -> npt.NDArray[np.intp]:
+    """Return the positions of the first ``cap`` rows of every person, in the order of the table.
+
+    >>> keep_first_rows(np.array(["a", "b", "a", "a"]), 4, 2)
+    array([0, 1, 2])
+    """
+    if persons is None:
+        raise DomainError("persons: rows_per_person is declared, so pass an identifier per row (persons=...)")
+    if persons.shape != (rows,):
+        raise DomainError(f"persons: shape {persons.shape}, but there are {rows} rows")
+    try:
+        _, codes = np.unique(persons, return_inverse=True)
+    except TypeError as error:
+        raise DomainError("persons: identifiers must be all numbers or all strings, none missing") from error
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    starts = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if rows else np.zeros(0, bool)
+    rank = np.arange(rows) - np.maximum.accumulate(np.where(starts, np.arange(rows), 0)) if rows else np.arange(0)
+    return np.sort(order[rank < cap])

@@ -1,0 +1,103 @@
+"""Plans, certificates and draws as text that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gibbsafe.privacy import Adjacency
+
+if TYPE_CHECKING:
+    from gibbsafe.plan import Plan
+    from gibbsafe.release import Release
+
+__all__ = ["describe_certificate", "describe_draws", "describe_plan"]
+
+WIDTH = 22
+
+
+def _lines(pairs: list[tuple[str, str]]) -> str:
+    return "\n".join(f"  {name:<{WIDTH}}{value}" for name, value in pairs)
+
+
+def _precision(plan: Plan) -> str:
+    values = np.atleast_1d(plan.prior_precision)
+    return f"{values[0]:.6g}" if len(values) == 1 else f"{values.min():.4g} to {values.max():.4g}, one per parameter"
+
+
+def describe_plan(plan: Plan) -> str:
+    """Return the plan: what is claimed and why, what it buys, what else was considered."""
+    known = plan.adjacency == Adjacency.REPLACE_ONE
+    utility, model = plan.utility, plan.model
+    unit = "" if plan.rows_per_person == 1 else f", per person of at most {plan.rows_per_person} records"
+    head = f"Plan: {plan.draws} posterior draw{'s' * (plan.draws != 1)} of {model.name}, {model.parameters} parameters"
+    claim = _lines(
+        [
+            ("budget", f"{plan.budget}, {plan.adjacency}{unit}" + (f", n = {plan.n:,}" if known else ", n private")),
+            ("guarantee", str(plan.guarantee)),
+            ("theorem", f"{plan.theorem.name} ({plan.theorem.reference})"),
+            ("inverse temperature", f"{plan.inverse_temperature:.6g}"),
+            ("prior precision", _precision(plan)),
+            ("prior radius", f"{plan.prior_radius:.4g} (public guess of |θ| in scaled units: the one knob worth turning)"),
+            ("sampler", f"{plan.sampler}, exact; draws rounded to multiples of {plan.grid:.3g} (scaled units)"),
+        ]
+    )
+    buys = [("prior noise", f"{utility.prior_sd:.4g} standard deviation per parameter (scaled units)")]
+    if known and utility.noise_sd is not None and utility.excess_risk is not None:
+        buys += [
+            ("expected noise", f"{utility.noise_sd:.4g} if rows spread evenly over all directions"),
+            ("excess risk", f"mean training loss at most {utility.excess_risk:.4g} above the best |θ| ≤ D, in expectation"),
+        ]
+    buys += [
+        ("attacker's advantage", f"at most {utility.advantage:.4g} over guessing who is in the data"),
+        ("", f"finds at most {utility.true_positive_rate:.2%} of members at 1 false alarm in 100"),
+    ]
+    rows = []
+    for row in plan.alternatives:
+        if row.inverse_temperature is not None:
+            share = row.inverse_temperature / plan.inverse_temperature
+            mark = "chosen" if row.theorem.name == plan.theorem.name else f"{share:.1%} of the chosen β"
+            rows.append((row.theorem.name, mark))
+    refused = [row for row in plan.alternatives if row.inverse_temperature is None]
+    rows.append(("not applicable", ", ".join(row.theorem.name for row in refused)))
+    return "\n".join([head, claim, "", "What it buys", _lines(buys), "", "Theorems under the same prior", _lines(rows)])
+
+
+def describe_certificate(fields: Mapping[str, Any]) -> str:
+    """Return the certificate as text."""
+    claim, theorem, sampler = fields["claim"], fields["theorem"], fields["sampler"]
+    mu = "" if claim["mu"] is None else f", μ = {claim['mu']:.6g} (Gaussian DP)"
+    size = "" if fields["n"] is None else f", n = {fields['n']:,}"
+    pairs = [
+        ("claim", f"ε = {claim['epsilon']:.6g} at δ = {claim['delta']:g}{mu}"),
+        ("neighbours", f"{fields['adjacency']}: {fields['unit']}{size}"),
+        ("theorem", f"{theorem['name']}: {theorem['reference']}"),
+        ("inverse temperature", f"{fields['inverse_temperature']:.6g}"),
+        ("sampler", f"{sampler['name']}: {sampler['proved']}"),
+        ("draws", f"{fields['draws']}, slack {fields['slack']:g}, grid {fields['grid']:.3g}"),
+        ("randomness", fields["randomness"] + ("" if fields["randomness"] == "secure" else ": for tests only, do not publish")),
+        ("made by", f"gibbsafe {fields['version']}"),
+    ]
+    premises = "\n".join(f"  - {premise['statement']} ({premise['status']})" for premise in fields["premises"])
+    return "\n".join(["Certificate", _lines(pairs), "Premises", premises])
+
+
+def describe_draws(release: Release) -> str:
+    """Return mean, standard deviation and central 90 % of the draws per parameter."""
+    draws = release.draws
+    names = release.parameters
+    width = max(9, *(len(name) for name in names))
+    spread = len(draws) > 1
+    head = f"{'parameter':<{width}} {'mean':>12}" + (f" {'sd':>10} {'5 %':>12} {'95 %':>12}" if spread else "")
+    lines = [head]
+    for k, name in enumerate(names):
+        column = draws[:, k]
+        line = f"{name:<{width}} {column.mean():>12.5g}"
+        if spread:
+            low, high = np.quantile(column, [0.05, 0.95])
+            line += f" {column.std(ddof=1):>10.4g} {low:>12.5g} {high:>12.5g}"
+        lines.append(line)
+    note = "spread of a tempered posterior: wider than the data's uncertainty" if spread else "one draw shows no spread"
+    return "\n".join([*lines, f"({len(draws)} draw{'s' * spread}; {note})"])

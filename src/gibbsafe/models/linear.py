@@ -1,0 +1,178 @@
+"""Models on a linear predictor: features with public bounds, an optional intercept, one joint scaling."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gibbsafe._validate import count, fail
+from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.sources import keep_first_rows, read_records
+from gibbsafe.domains import Ball, Box, as_matrix, clip_rows, require_finite
+from gibbsafe.errors import DomainError
+from gibbsafe.models.model import Array, EncodingOptions, Model
+from gibbsafe.privacy import Adjacency
+from gibbsafe.theorems import Constants
+
+__all__ = ["LinearModel"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearModel(Model):
+    """A loss f(xᵀθ) of rows x = (features, 1), scaled jointly so that every row *with its intercept* has norm at most 1.
+
+    Args:
+        dimension: number of features.
+        radius: features are rows of norm at most this, in the user's units (default 1), or instead of it
+        bounds: a (low, high) pair per feature; each is clipped and mapped to [0, 1], and the row is clipped to
+        row_norm: in these units (default √dimension).
+        intercept: whether a constant column 1 is appended.
+        feature_names: names of the columns, needed to read tables by name.
+        target: name of the response column in tables.
+    """
+
+    dimension: int
+    radius: float | None = None
+    bounds: tuple[tuple[float, float], ...] | None = None
+    row_norm: float | None = None
+    intercept: bool = True
+    feature_names: tuple[str, ...] | None = None
+    target: str = "y"
+    _domain: Ball | Box = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dimension", count("dimension", self.dimension))
+        if self.bounds is not None:
+            if self.radius is not None:
+                fail("radius", self.radius, "left out when bounds are declared (row_norm clips rows then)")
+            domain: Ball | Box = Box(self.bounds, self.row_norm)
+            if domain.dimension != self.dimension:
+                fail("bounds", f"{domain.dimension} pairs", f"one per feature ({self.dimension})")
+            object.__setattr__(self, "bounds", Box(self.bounds).bounds)
+        else:
+            if self.row_norm is not None:
+                fail("row_norm", self.row_norm, "left out without bounds (radius clips rows then)")
+            domain = Ball(self.dimension, 1.0 if self.radius is None else self.radius)
+            object.__setattr__(self, "radius", domain.radius)
+        object.__setattr__(self, "_domain", domain)
+        if not isinstance(self.intercept, bool):
+            fail("intercept", self.intercept, "True or False")
+        if self.feature_names is not None:
+            names = tuple(self.feature_names)
+            if len(names) != self.dimension or len(set(names)) != len(names) or not all(isinstance(n, str) for n in names):
+                fail("feature_names", names, f"{self.dimension} different names")
+            object.__setattr__(self, "feature_names", names)
+
+    # -- geometry ------------------------------------------------------------------------------------------------
+
+    @property
+    def domain(self) -> Ball | Box:
+        """The declared domain of the features."""
+        return self._domain
+
+    @property
+    def row_scale(self) -> float:
+        """Factor by which encoded rows, intercept included, are brought to norm at most 1 (erratum E3: √(r² + 1))."""
+        return 1 / (math.hypot(self.domain.radius, 1.0) if self.intercept else self.domain.radius)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Features in order, the intercept last."""
+        features = self.feature_names or tuple(f"x{k}" for k in range(self.dimension))
+        return (*features, "intercept") if self.intercept else features
+
+    def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
+        """Return Lipschitz constants per block (features, intercept), smoothness, and the prior's precisions."""
+        slope = self.loss.lipschitz * rows_per_person
+        lengths = [self.domain.radius * self.row_scale] + ([self.row_scale] if self.intercept else [])
+        precisions = [float(prior_precision[: self.dimension].min())] + ([float(prior_precision[-1])] if self.intercept else [])
+        return Constants(
+            lipschitz=tuple(slope * length for length in lengths),
+            convex=True,
+            smoothness=self.loss.smoothness,
+            prior_precision=tuple(precisions),
+            prior_smoothness=float(prior_precision.max()),
+            n=n if adjacency == Adjacency.REPLACE_ONE else None,
+            dimension=self.parameters,
+        )
+
+    def _column_scale(self) -> Array:
+        return self.domain.scale * self.row_scale
+
+    def to_original(self, scaled: Array) -> Array:
+        """Undo the joint scaling and the affine map of the bounds."""
+        draws = np.atleast_2d(scaled)
+        coefficients = draws[:, : self.dimension] * self._column_scale()
+        if not self.intercept:
+            return coefficients
+        constant = draws[:, -1] * self.row_scale - coefficients @ self.domain.offset
+        return np.column_stack([coefficients, constant])
+
+    def from_original(self, original: Array) -> Array:
+        """Apply them again."""
+        draws = np.atleast_2d(np.asarray(original, dtype=np.float64))
+        features = draws[:, : self.dimension] / self._column_scale()
+        if not self.intercept:
+            return features
+        constant = (draws[:, -1] + draws[:, : self.dimension] @ self.domain.offset) / self.row_scale
+        return np.column_stack([features, constant])
+
+    def precision_to_original(self, scaled: Array) -> Array:
+        """Divide by the squared scale; the intercept's is that of the predictor at the origin of the encoding."""
+        scale = np.append(self._column_scale(), self.row_scale) if self.intercept else self._column_scale()
+        return np.asarray(scaled / scale**2)
+
+    def precision_from_original(self, original: Array) -> Array:
+        """Return the inverse of `precision_to_original`."""
+        return np.asarray(original / self.precision_to_original(np.ones(self.parameters)))
+
+    # -- records -------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _encode_response(self, response: Any, on_invalid: str) -> Array:
+        """Return the response column as numbers."""
+
+    def encode_features(self, features: Any, on_invalid: str = "error", storage: str = "float64") -> Array:
+        """Return scaled rows, intercept appended, each of norm at most 1; used for training and prediction alike."""
+        matrix = as_matrix(features, self.dimension)
+        replacement = self.domain.replacement() if on_invalid == "replace" else None
+        encoded = clip_rows(self.domain.encode(require_finite(matrix, replacement)), self.domain.radius)
+        rows = np.empty((len(encoded), self.parameters), dtype=np.dtype(storage))
+        rows[:, : self.dimension] = encoded * self.row_scale
+        clip_rows(rows[:, : self.dimension], self.domain.radius * self.row_scale)  # again, after conversion to storage
+        if self.intercept:
+            rows[:, -1] = np.nextafter(np.asarray(self.row_scale, dtype=storage), np.asarray(0, dtype=storage))  # not above
+        return rows
+
+    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+        """Return the records as blocks; margin losses carry the label in the row."""
+        features, response, person = read_records(data, self.feature_names, self.target, persons)
+        rows = self.encode_features(features, options.on_invalid, options.storage)
+        targets = self._encode_response(response, options.on_invalid)
+        if len(targets) != len(rows):
+            raise DomainError(f"y: {len(targets)} values for {len(rows)} rows")
+        if options.n is not None and options.n != len(rows):
+            raise DomainError(f"data: {len(rows)} records, but the plan declares n = {options.n}; make a plan for this n")
+        if options.rows_per_person is not None:
+            kept = keep_first_rows(person, len(rows), options.rows_per_person)
+            rows, targets = rows[kept], targets[kept]
+        if self.loss.margin:
+            rows *= targets[:, None].astype(rows.dtype)
+            return Blocks(rows)
+        return Blocks(rows, targets)
+
+    def _declaration(self, **more: Any) -> dict[str, Any]:
+        """Return the declaration common to linear models."""
+        fields: dict[str, Any] = {"name": self.name, "dimension": self.dimension}
+        if self.bounds is None:
+            fields["radius"] = self.radius
+        else:
+            fields |= {"bounds": [list(pair) for pair in self.bounds], "row_norm": self.row_norm}
+        fields |= {"intercept": self.intercept, "target": self.target}
+        fields["feature_names"] = None if self.feature_names is None else list(self.feature_names)
+        return fields | more
+

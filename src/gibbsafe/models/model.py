@@ -1,0 +1,97 @@
+"""What a model is: public knowledge about records, loss and parameters, and nothing else."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gibbsafe._validate import choice
+from gibbsafe.data.blocks import Blocks
+from gibbsafe.models.losses import Loss
+from gibbsafe.privacy import Adjacency
+from gibbsafe.theorems import Constants
+
+__all__ = ["MODELS", "EncodingOptions", "Model", "model_from_dict", "register"]
+
+Array: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class EncodingOptions:
+    """How records are read: none of it depends on the records."""
+
+    on_invalid: str = "error"
+    storage: str = "float64"
+    rows_per_person: int | None = None
+    n: int | None = None
+
+
+class Model(ABC):
+    """A family of Gibbs posteriors exp(−β Σ f(xᵢᵀθ, yᵢ)) π(θ) in *scaled* parameters θ.
+
+    In scaled units every encoded row, intercept included, has norm at most 1. `to_original` and `from_original` are the public
+    affine maps between scaled parameters and those of the user's units.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the parameters, in the order of the draws."""
+
+    @property
+    @abstractmethod
+    def loss(self) -> Loss:
+        """The loss of one record as a function of the linear predictor."""
+
+    @abstractmethod
+    def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
+        """Declared constants for a Gaussian prior with these precisions (scaled, one per parameter)."""
+
+    @abstractmethod
+    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+        """Return clipped, encoded and scaled records; refuse what does not have the declared form."""
+
+    @abstractmethod
+    def to_original(self, scaled: Array) -> Array:
+        """Return draws (rows) in the user's units."""
+
+    @abstractmethod
+    def from_original(self, original: Array) -> Array:
+        """Return the inverse of `to_original`."""
+
+    @abstractmethod
+    def precision_to_original(self, scaled: Array) -> Array:
+        """Return prior precisions per parameter in the user's units."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data."""
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters."""
+        return len(self.parameter_names)
+
+
+#: Every model by the name under which plans and studies know it.
+MODELS: dict[str, type[Model]] = {}
+
+
+def register(cls: type[Model]) -> type[Model]:
+    """Add a model to the registry."""
+    MODELS[cls.name] = cls
+    return cls
+
+
+def model_from_dict(data: Mapping[str, Any]) -> Model:
+    """Rebuild a model from `Model.to_dict`'s data."""
+    fields = dict(data)
+    cls = MODELS[choice("model", fields.pop("name", None), MODELS)]
+    return cls(**fields)

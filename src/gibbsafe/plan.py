@@ -1,0 +1,379 @@
+"""The plan: everything that can change the guarantee, fixed before any record is read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gibbsafe._numerics import down
+from gibbsafe._validate import choice, count, fail, positive
+from gibbsafe.bounds import Utility, predict_utility
+from gibbsafe.errors import BudgetError, CertificateError, PremiseError
+from gibbsafe.models import GaussianPrior, Model, model_from_dict
+from gibbsafe.models.model import Array
+from gibbsafe.privacy import Adjacency, Budget, Guarantee
+from gibbsafe.samplers import SAMPLERS, choose_sampler
+from gibbsafe.theorems import Constants, Row, Theorem, compare, get
+
+if TYPE_CHECKING:
+    from gibbsafe.release import Release
+
+__all__ = ["Plan", "Stage", "plan"]
+
+FORMAT = "gibbsafe/plan/1"
+#: Theorems that price an exact draw from a Gaussian-prior posterior; the others are about other samplers or other posteriors.
+EXACT = ("gaussian-dp", "log-sobolev", "log-sobolev-simple")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One Gibbs posterior: inverse temperature β and the Gaussian prior, in scaled units."""
+
+    inverse_temperature: float
+    prior_precision: tuple[float, ...]
+    prior_centre: tuple[float, ...]
+    draws: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A frozen plan. Made by `plan`; carried out by `release`; written and read as JSON without loss.
+
+    `inverse_temperature` is the power β on the likelihood: larger is colder. `prior_precision` is in the user's units.
+    """
+
+    model: Model
+    budget: Budget
+    n: int | None
+    adjacency: Adjacency
+    draws: int
+    purpose: str
+    theorem: Theorem
+    sampler: str
+    prior_radius: float
+    prior_given: bool
+    rows_per_person: int
+    stages: tuple[Stage, ...]
+    grid: float
+
+    # -- what the plan says --------------------------------------------------------------------------------------
+
+    @property
+    def inverse_temperature(self) -> float:
+        """β of the released posterior."""
+        return self.stages[-1].inverse_temperature
+
+    @property
+    def prior_precision(self) -> float | Array:
+        """Prior precision in the user's units: one number, or one per parameter."""
+        values = self.model.precision_to_original(np.array(self.stages[-1].prior_precision))
+        return float(values[0]) if np.allclose(values, values[0], rtol=1e-12) else values
+
+    @property
+    def slack(self) -> float:
+        """Total-variation slack of the sampler, for every data set: 0, since every sampler here is exact."""
+        return 0.0
+
+    @cached_property
+    def constants(self) -> Constants:
+        """The model's declared constants under this plan's prior."""
+        precision = np.array(self.stages[-1].prior_precision)
+        return self.model.constants(precision, adjacency=self.adjacency, n=self.n, rows_per_person=self.rows_per_person)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What the whole release guarantees, recomputed from constants and theorem."""
+        return self.theorem.guarantee(
+            self.constants, inverse_temperature=self.inverse_temperature, adjacency=self.adjacency, draws=self.draws
+        )
+
+    @cached_property
+    def alternatives(self) -> tuple[Row, ...]:
+        """Every theorem with the β it would allow under the same prior, or the premise it fails."""
+        return compare(self.constants, self.budget, self.adjacency, self.draws).rows
+
+    @cached_property
+    def utility(self) -> Utility:
+        """What the budget buys, from public knowledge alone."""
+        return predict_utility(self)
+
+    # -- carrying it out -----------------------------------------------------------------------------------------
+
+    def release(self, data: Any, **options: Any) -> Release:
+        """Read the data, charge the ledger, sample, certify. See `gibbsafe.release.release` for the options."""
+        from gibbsafe.release import release
+
+        return release(self, data, **options)
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain data."""
+        return {
+            "format": FORMAT,
+            "model": self.model.to_dict(),
+            "budget": asdict(self.budget),
+            "n": self.n,
+            "adjacency": self.adjacency.value,
+            "draws": self.draws,
+            "purpose": self.purpose,
+            "theorem": self.theorem.name,
+            "sampler": self.sampler,
+            "prior_radius": self.prior_radius,
+            "prior_given": self.prior_given,
+            "rows_per_person": self.rows_per_person,
+            "stages": [
+                asdict(stage) | {"prior_precision": list(stage.prior_precision), "prior_centre": list(stage.prior_centre)}
+                for stage in self.stages
+            ],
+            "grid": self.grid,
+            "guarantee": self.guarantee.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        """Return the plan as JSON; floats keep every digit."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+        """Rebuild a plan and recompute its claim; one that does not hold is refused."""
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+            found = data.get("format") if isinstance(data, Mapping) else type(data).__name__
+            raise CertificateError(f"format = {found!r}: not a plan of this version ({FORMAT})")
+        known = set(cls.__dataclass_fields__) | {"format", "guarantee"}
+        if set(data) != known:
+            odd = ", ".join(sorted(set(data) ^ known))
+            raise CertificateError(f"plan fields {odd}: missing or unknown")
+        try:
+            made = cls(
+                model=model_from_dict(data["model"]),
+                budget=Budget(**data["budget"]),
+                n=data["n"],
+                adjacency=Adjacency.of(data["adjacency"]),
+                draws=count("draws", data["draws"]),
+                purpose=data["purpose"],
+                theorem=get(data["theorem"]),
+                sampler=choice("sampler", data["sampler"], SAMPLERS),
+                prior_radius=positive("prior_radius", data["prior_radius"]),
+                prior_given=data["prior_given"] is True,
+                rows_per_person=count("rows_per_person", data["rows_per_person"]),
+                stages=tuple(_stage(entry) for entry in data["stages"]),
+                grid=positive("grid", data["grid"]),
+            )
+            made._check(data["guarantee"])
+        except (TypeError, KeyError, ValueError, AttributeError, IndexError) as error:
+            raise CertificateError(f"plan: {error}") from error
+        return made
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """Rebuild a plan from `to_json`'s text."""
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise CertificateError(f"plan: not JSON ({error})") from error
+        return cls.from_dict(data)
+
+    def _check(self, stated: Mapping[str, Any]) -> None:
+        """Raise unless the plan is one that `plan` could have made and its stated guarantee is the recomputed one."""
+        again = plan(
+            self.model,
+            self.budget,
+            n=self.n,
+            adjacency=self.adjacency,
+            draws=self.draws,
+            purpose=self.purpose,
+            theorem=self.theorem.name,
+            sampler=self.sampler,
+            prior_radius=self.prior_radius,
+            prior=self._prior() if self.prior_given else None,
+            inverse_temperature=self.inverse_temperature,
+            rows_per_person=self.rows_per_person,
+        )
+        if len(self.stages) != 1 or self.stages[0].draws != self.draws:
+            raise CertificateError(f"stages: {len(self.stages)} with draws that do not add up to {self.draws}")
+        if not _close(asdict(self.stages[0]), asdict(again.stages[0])):
+            raise CertificateError("stages: not the prior and inverse temperature that the rule gives")
+        if not math.isclose(self.grid, again.grid, rel_tol=1e-9):
+            raise CertificateError(f"grid = {self.grid!r}: the rule gives {again.grid!r}")
+        claimed = Guarantee.from_dict(stated)
+        recomputed = again.guarantee
+        if claimed.adjacency != recomputed.adjacency or not _same_claim(claimed, recomputed):
+            raise CertificateError(f"guarantee: the plan states {claimed}, its constants give {recomputed}")
+
+    def _prior(self) -> GaussianPrior:
+        """Return the stage's prior in the user's units."""
+        stage = self.stages[-1]
+        precision = self.model.precision_to_original(np.array(stage.prior_precision))
+        centre = self.model.to_original(np.array(stage.prior_centre))[0]
+        return GaussianPrior(tuple(precision.tolist()), tuple(centre.tolist()))
+
+    def __str__(self) -> str:
+        from gibbsafe.describe import describe_plan
+
+        return describe_plan(self)
+
+
+def _same_claim(claimed: Guarantee, recomputed: Guarantee) -> bool:
+    """Return whether two guarantees are the same up to the rounding of another machine."""
+    a, b = claimed.to_dict(), recomputed.to_dict()
+    return a.keys() == b.keys() and all(_close(a[key], b[key]) for key in a)
+
+
+def _close(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, rel_tol=1e-9)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(_close(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_close(a[key], b[key]) for key in a)
+    return bool(a == b) and type(a) is type(b)
+
+
+def _stage(data: Mapping[str, Any]) -> Stage:
+    precision, centre = (tuple(float(x) for x in data[name]) for name in ("prior_precision", "prior_centre"))
+    if set(data) != set(Stage.__dataclass_fields__):
+        raise CertificateError(f"stage fields {sorted(set(data) ^ set(Stage.__dataclass_fields__))}: missing or unknown")
+    return Stage(positive("inverse_temperature", data["inverse_temperature"]), precision, centre, count("draws", data["draws"]))
+
+
+def plan(
+    model: Model,
+    budget: Budget,
+    *,
+    n: int | None,
+    adjacency: Adjacency | str,
+    draws: int = 1,
+    purpose: str = "posterior",
+    theorem: str = "auto",
+    sampler: str = "auto",
+    prior_radius: float | None = None,
+    prior: GaussianPrior | float | None = None,
+    inverse_temperature: float | None = None,
+    rows_per_person: int = 1,
+) -> Plan:
+    """Work out the coldest posterior that a budget allows, from public knowledge only.
+
+    Args:
+        model: what is public about records and loss.
+        budget: (ε, δ) of the whole release.
+        n: number of records, public under replace-one and compared with the data; under add-remove a public guess for
+            predictions (or None), never compared and never printed.
+        adjacency: ``"replace-one"`` or ``"add-remove"``.
+        draws: how many posterior draws are released; they compose.
+        purpose: ``"posterior"``.
+        theorem: the theorem that prices the draws; ``"auto"`` takes the one that allows the coldest posterior.
+        sampler: the sampler; ``"auto"`` chooses from public quantities.
+        prior_radius: D, a public guess of |θ| in scaled units, by which the default prior is set (default 3√d).
+        prior: a Gaussian prior in the user's units instead of the default one.
+        inverse_temperature: price this β instead of solving for the largest (over budget: `BudgetError`).
+        rows_per_person: a public cap; the unit of privacy is then a person with at most this many rows.
+
+    The default prior is the rule Λ = 3√d L/(μD) for the precision per unit of β, which balances shrinkage at radius D against
+    noise; then β = μ²Λ/(4L²).
+
+    >>> import gibbsafe as gs
+    >>> model = gs.models.LogisticRegression(dimension=20)
+    >>> made = gs.plan(model, gs.Budget(1.0, 1e-6), n=10_000, adjacency="replace-one")
+    >>> made.theorem.name, made.sampler, round(made.guarantee.mu, 6)
+    ('gaussian-dp', 'shell', 0.236704)
+    """
+    if not isinstance(model, Model):
+        fail("model", model, "a model of gibbsafe.models")
+    if not isinstance(budget, Budget):
+        fail("budget", budget, "a gibbsafe.Budget")
+    relation, draws, cap = Adjacency.of(adjacency), count("draws", draws), count("rows_per_person", rows_per_person)
+    purpose = choice("purpose", purpose, ("posterior",))
+    if n is not None or relation == Adjacency.REPLACE_ONE:
+        n = count("n", n)
+    dimension = model.parameters
+    radius = positive("prior_radius", prior_radius) if prior_radius is not None else 3 * math.sqrt(dimension)
+    request = _Request(model, budget, relation, draws, n, cap, radius)
+    chosen = request.theorem(theorem)
+    if prior is None:
+        precision, centre = request.default_precision(chosen), np.zeros(dimension)
+    else:
+        given = prior if isinstance(prior, GaussianPrior) else GaussianPrior(prior)
+        precision = model.precision_from_original(given.precisions(dimension))  # type: ignore[attr-defined]
+        centre = model.from_original(given.centres(dimension))[0]
+    beta = request.price(chosen, precision, inverse_temperature)
+    stage = Stage(beta, tuple(precision.tolist()), tuple(centre.tolist()), draws)
+    return Plan(
+        model=model,
+        budget=budget,
+        n=n,
+        adjacency=relation,
+        draws=draws,
+        purpose=purpose,
+        theorem=chosen,
+        sampler=choose_sampler(sampler, dimension, model.loss),
+        prior_radius=radius,
+        prior_given=prior is not None,
+        rows_per_person=cap,
+        stages=(stage,),
+        grid=_grid(precision),
+    )
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What `plan` was asked, and the two rules it applies."""
+
+    model: Model
+    budget: Budget
+    adjacency: Adjacency
+    draws: int
+    n: int | None
+    rows_per_person: int
+    radius: float
+
+    def constants(self, precision: Array) -> Constants:
+        return self.model.constants(precision, adjacency=self.adjacency, n=self.n, rows_per_person=self.rows_per_person)
+
+    def largest(self, theorem: Theorem, precision: Array) -> float:
+        return theorem.calibrate(self.constants(precision), self.budget, adjacency=self.adjacency, draws=self.draws)
+
+    def theorem(self, name: str) -> Theorem:
+        """Return the theorem asked for, or the one that allows the coldest posterior."""
+        if name != "auto":
+            if get(name).name not in EXACT:
+                raise PremiseError(f"theorem = {name!r}: does not price exact draws of this model; use one of {', '.join(EXACT)}")
+            return get(name)
+        table = compare(self.constants(np.ones(self.model.parameters)), self.budget, self.adjacency, self.draws)
+        priced = [row for row in table if row.theorem.name in EXACT and row.inverse_temperature is not None]
+        if not priced:
+            reasons = "; ".join(f"{row.theorem.name}: {row.failure}" for row in table if row.theorem.name in EXACT)
+            raise BudgetError(f"budget {self.budget}: no theorem prices this model ({reasons})")
+        return priced[0].theorem
+
+    def default_precision(self, theorem: Theorem) -> Array:
+        """Return βΛ with Λ = 1.5 √d G/(μD) and β = μ²Λ/G²; G/β is 2L under replace-one and L under add-remove."""
+        ones = np.ones(self.model.parameters)
+        gap = self.constants(ones).gap(self.adjacency)
+        mu = self.largest(theorem, ones) * gap
+        per_beta = 1.5 * math.sqrt(self.model.parameters) * gap / (mu * self.radius)
+        return ones * (mu * per_beta / gap) ** 2
+
+    def price(self, theorem: Theorem, precision: Array, asked: float | None) -> float:
+        """Return the largest β within budget, or the β asked for if it is within budget."""
+        largest = self.largest(theorem, precision)
+        if asked is None:
+            return largest
+        beta = positive("inverse_temperature", asked)
+        claim = theorem.guarantee(self.constants(precision), inverse_temperature=beta, adjacency=self.adjacency, draws=self.draws)
+        if not self.budget.admits(claim) and down(beta) > largest:
+            raise BudgetError(
+                f"inverse_temperature = {beta:g}: costs {claim}, more than the budget {self.budget} allows (at most {largest:g})"
+            )
+        return beta
+
+
+def _grid(precision: Array) -> float:
+    """Return the public rounding grid: the power of two below 2⁻³⁰ prior standard deviations (scaled units)."""
+    return 2.0 ** math.floor(-30 - 0.5 * math.log2(float(precision.max())))

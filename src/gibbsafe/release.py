@@ -1,0 +1,248 @@
+"""The release: the only step that reads records. Clip and encode, charge, sample, round, certify."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gibbsafe._files import write_whole
+from gibbsafe._validate import choice
+from gibbsafe.certificate import Certificate, certify, check_certificate
+from gibbsafe.errors import CertificateError, GibbsafeError
+from gibbsafe.models.model import Array, EncodingOptions
+from gibbsafe.plan import Plan
+from gibbsafe.privacy import Adjacency
+from gibbsafe.progress import Report, sampling_bar
+from gibbsafe.randomness import use
+from gibbsafe.samplers import SAMPLERS
+from gibbsafe.samplers.posterior import GibbsPosterior
+
+__all__ = ["Release", "release", "verify"]
+
+FORMAT = "gibbsafe/release/1"
+FIELDS = {"format", "plan", "certificate", "parameters", "draws", "sha256"}
+
+
+class Ledger(Protocol):
+    """Whoever keeps the budget: charged before anything is sampled."""
+
+    def charge(self, plan: Plan) -> object:
+        """Record the plan's price, or raise `BudgetError`."""
+
+
+class CuratorDiagnostics:
+    """What the sampler saw. All of it depends on the data: for the curator's eyes, never saved, never pickled."""
+
+    def __init__(self, values: object) -> None:
+        self.values = values
+
+    def __reduce__(self) -> NoReturn:
+        raise GibbsafeError("curator diagnostics depend on the data and cannot be saved or pickled")
+
+    def __repr__(self) -> str:
+        return f"CuratorDiagnostics({self.values!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Posterior draws in the user's units, and the certificate of what they reveal. All questions to it are free."""
+
+    plan: Plan
+    certificate: Certificate
+    draws: Array
+    _diagnostics: CuratorDiagnostics | None = field(default=None, repr=False)
+
+    # -- questions -----------------------------------------------------------------------------------------------
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the columns of `draws`."""
+        return self.plan.model.parameter_names
+
+    @property
+    def curator_diagnostics(self) -> CuratorDiagnostics:
+        """Mode, acceptance and timings of the run that made this release: only in the process that made it."""
+        if self._diagnostics is None:
+            raise GibbsafeError("curator_diagnostics: exist only in the process that sampled; a file never has them")
+        return self._diagnostics
+
+    def predict_proba(self, features: Any) -> Array:
+        """Return class probabilities for new rows, averaged over the draws; rows are encoded and clipped as in training."""
+        return self._capable("predict_proba")(features, self.draws)  # type: ignore[no-any-return]
+
+    def predict(self, features: Any) -> npt.NDArray[Any]:
+        """Return predictions for new rows, encoded and clipped as in training."""
+        return self._capable("predict")(features, self.draws)  # type: ignore[no-any-return]
+
+    def _capable(self, method: str) -> Any:
+        if not hasattr(self.plan.model, method):
+            raise GibbsafeError(f"{method}: not defined for the model {self.plan.model.name}")
+        return getattr(self.plan.model, method)
+
+    def summary(self) -> str:
+        """Return a table of the draws: mean, standard deviation and central 90 % per parameter."""
+        from gibbsafe.describe import describe_draws
+
+        return describe_draws(self)
+
+    def to_arviz(self) -> Any:
+        """Return the draws as an ArviZ `InferenceData` with one chain (needs the extra ``gibbsafe[arviz]``)."""
+        try:
+            import arviz
+        except ImportError as error:
+            raise GibbsafeError("arviz is not installed: install gibbsafe[arviz]") from error
+        return arviz.from_dict(posterior={name: self.draws[None, :, k] for k, name in enumerate(self.parameters)})
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the release file's content, hash included."""
+        content = {
+            "format": FORMAT,
+            "plan": self.plan.to_dict(),
+            "certificate": self.certificate.to_dict(),
+            "parameters": list(self.parameters),
+            "draws": self.draws.tolist(),
+        }
+        return content | {"sha256": _digest(content)}
+
+    def save(self, path: Path | str) -> None:
+        """Write the release as JSON, whole or not at all."""
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+        write_whole(path, text.encode())
+
+    @classmethod
+    def load(cls, path: Path | str) -> Release:
+        """Read a release file and check all that `verify` checks."""
+        return _check_release(_read(path))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"content": self.to_dict()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restored = _check_release(state["content"])
+        for name in ("plan", "certificate", "draws"):
+            object.__setattr__(self, name, getattr(restored, name))
+        object.__setattr__(self, "_diagnostics", None)
+
+    def __repr__(self) -> str:
+        rows, columns = self.draws.shape
+        return f"<Release of {rows} draw{'s' * (rows != 1)} of {columns} parameters, {self.plan.guarantee}>"
+
+
+def release(
+    plan: Plan,
+    data: Any,
+    *,
+    ledger: Ledger | None = None,
+    persons: Any = None,
+    on_invalid: str = "error",
+    storage: str = "float64",
+    generator: np.random.Generator | None = None,
+    progress: bool | Report | None = None,
+) -> Release:
+    """Carry out a plan on data.
+
+    Args:
+        plan: made by `gibbsafe.plan`.
+        data: a pair (X, y), or a table with named columns that speaks the Arrow C stream.
+        ledger: the account to charge before sampling, or None.
+        persons: one identifier per row (or the name of a table's column), needed if the plan caps rows per person.
+        on_invalid: ``"error"`` refuses NaN, infinities and unknown labels; ``"replace"`` puts public values in their place.
+        storage: ``"float64"`` or ``"float32"``, how encoded rows are kept; products are always taken in float64.
+        generator: a seeded generator for tests, which marks the certificate; None for secure randomness.
+        progress: True, False, or a function to call; by default a bar if stderr is a terminal.
+
+    Guarantees:
+        Refusals depend on the plan, the form of the input and values outside the declared domain only. Whatever lies inside
+        is released: the sampler runs until it accepts. The charge comes before the first random number.
+    """
+    options = EncodingOptions(
+        choice("on_invalid", on_invalid, ("error", "replace")),
+        choice("storage", storage, ("float64", "float32")),
+        plan.rows_per_person if plan.rows_per_person > 1 else None,
+        plan.n if plan.adjacency == Adjacency.REPLACE_ONE else None,
+    )
+    random, randomness = use(generator)
+    blocks = plan.model.encode(data, options, persons)
+    if ledger is not None:
+        ledger.charge(plan)
+    stage = plan.stages[-1]
+    posterior = GibbsPosterior(
+        blocks, plan.model.loss, stage.inverse_temperature, np.array(stage.prior_precision), np.array(stage.prior_centre)
+    )
+    with sampling_bar(progress, plan.draws) as report:
+        scaled, diagnostics = SAMPLERS[plan.sampler].function(posterior, plan.draws, random, report)
+    on_grid = np.round(scaled / plan.grid) * plan.grid
+    draws = plan.model.to_original(on_grid)
+    draws.flags.writeable = False
+    certificate = certify(plan, randomness=randomness, storage=storage)
+    return Release(plan, certificate, draws, CuratorDiagnostics(diagnostics))
+
+
+# -- verification ----------------------------------------------------------------------------------------------------
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read(path: Path | str) -> Any:
+    try:
+        return json.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise CertificateError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except ValueError as error:
+        raise CertificateError(f"{path}: not a whole release file ({error})") from error
+
+
+def _check_release(content: Any) -> Release:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        found = content.get("format") if isinstance(content, dict) else type(content).__name__
+        raise CertificateError(f"format = {found!r}: not a release of this version ({FORMAT})")
+    if set(content) != FIELDS:
+        raise CertificateError(f"release fields {', '.join(sorted(set(content) ^ FIELDS))}: missing or unknown")
+    body = {name: value for name, value in content.items() if name != "sha256"}
+    try:
+        if _digest(body) != content["sha256"]:
+            raise CertificateError("sha256: the content is not what was hashed; the file was altered or damaged")
+    except ValueError as error:
+        raise CertificateError(f"release: {error}") from error
+    plan = Plan.from_dict(content["plan"])
+    certificate = check_certificate(content["certificate"], plan)
+    return Release(plan, certificate, _check_draws(plan, content))
+
+
+def _check_draws(plan: Plan, content: Mapping[str, Any]) -> Array:
+    names = plan.model.parameter_names
+    if content["parameters"] != list(names):
+        raise CertificateError(f"parameters = {content['parameters']!r}: the plan has {list(names)!r}")
+    try:
+        draws = np.array(content["draws"], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise CertificateError(f"draws: not a table of numbers ({error})") from error
+    if draws.shape != (plan.draws, len(names)) or not np.isfinite(draws).all():
+        raise CertificateError(f"draws: shape {draws.shape}, but the plan releases {plan.draws} draws of {len(names)} parameters")
+    steps = plan.model.from_original(draws) / plan.grid
+    if np.abs(steps - np.round(steps)).max(initial=0.0) > 1e-3:
+        raise CertificateError("draws: not on the plan's rounding grid")
+    draws.flags.writeable = False
+    return draws
+
+
+def verify(source: Path | str | Release) -> Certificate:
+    """Recompute hash and claim of a release without data; return its certificate or raise `CertificateError`.
+
+    It detects accident and inconsistency: a torn or altered file, a claim that the stated constants do not give. It cannot
+    detect forgery: whoever can write the file can also write a consistent one about draws that were made otherwise.
+    """
+    content = json.loads(json.dumps(source.to_dict())) if isinstance(source, Release) else _read(source)
+    return _check_release(content).certificate
