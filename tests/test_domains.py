@@ -44,9 +44,9 @@ def test_scaled_rows_with_intercept_have_norm_at_most_one(rows, radius, intercep
         encoded = model.encode_features(rows, storage=storage).astype(np.float64)
         assert encoded.shape == (4, model.parameters)
         assert (np.linalg.norm(encoded, axis=1) <= 1).all()
-        lipschitz = model.constants(
-            np.ones(model.parameters), adjacency=gs.Adjacency.REPLACE_ONE, n=4, rows_per_person=1
-        ).gap("add-remove")
+        lipschitz = model.constants(np.ones(model.parameters), adjacency=gs.Adjacency.REPLACE_ONE, n=4, rows_per_person=1).gap(
+            "add-remove"
+        )
         assert lipschitz == pytest.approx(1.0)
 
 
@@ -55,9 +55,9 @@ def test_direction_is_kept_when_a_huge_row_is_clipped():
     np.testing.assert_allclose(encoded, [[0.6, 0.8]], rtol=1e-5)
 
 
-def test_box_maps_each_column_to_the_unit_interval():
+def test_box_centres_each_column_on_its_bounds():
     box = Box([(0, 10), (-1, 1)])
-    np.testing.assert_allclose(box.encode(np.array([[5.0, 0.0], [-3.0, 9.0]])), [[0.5, 0.5], [0.0, 1.0]])
+    np.testing.assert_allclose(box.encode(np.array([[7.5, 0.0], [-3.0, 9.0]])), [[0.5, 0.0], [-1.0, 1.0]])
     assert box.radius == math.sqrt(2)
     assert Box([(0, 10), (-1, 1)], row_norm=1.0).radius == 1.0
     assert Box([(0, 10)], row_norm=7.0).radius == 1.0

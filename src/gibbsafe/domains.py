@@ -60,7 +60,9 @@ def as_matrix(values: Any, columns: int, name: str = "X") -> npt.NDArray[np.floa
     return matrix
 
 
-def require_finite(matrix: npt.NDArray[np.float64], replacement: float | None, name: str = "X") -> npt.NDArray[np.float64]:
+def require_finite(
+    matrix: npt.NDArray[np.float64], replacement: float | npt.NDArray[np.float64] | None, name: str = "X"
+) -> npt.NDArray[np.float64]:
     """Refuse NaN and infinities, or put a declared public value in their place."""
     bad = ~np.isfinite(matrix)
     if not bad.any():
@@ -130,10 +132,10 @@ class Ball:
 
 @dataclass(frozen=True)
 class Box:
-    """Columns with bounds of their own, each mapped to [0, 1]; rows are then clipped to ``row_norm`` (√d by default).
+    """Columns with bounds of their own, each mapped to [−1, 1]; rows are then clipped to ``row_norm`` (√d by default).
 
-    >>> Box([(0, 10), (-1, 1)]).encode(np.array([[5.0, 7.0]]))
-    array([[0.5, 1. ]])
+    >>> Box([(0, 10), (-1, 1)]).encode(np.array([[2.5, 7.0]]))
+    array([[-0.5,  1. ]])
     """
 
     bounds: tuple[tuple[float, float], ...]
@@ -165,22 +167,22 @@ class Box:
 
     @property
     def offset(self) -> npt.NDArray[np.float64]:
-        """Point that is mapped to 0: the lower bounds."""
-        return np.array([low for low, _ in self.bounds])
+        """Point that is mapped to 0: the middle of the bounds."""
+        return np.array([low / 2 + high / 2 for low, high in self.bounds])
 
     @property
     def scale(self) -> npt.NDArray[np.float64]:
         """Factor per column of the public affine map."""
-        return np.array([1 / (high - low) for low, high in self.bounds])
+        return np.array([2 / (high - low) for low, high in self.bounds])
 
     def encode(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the rows with each column clipped to its bounds and mapped to [0, 1]."""
-        high = np.array([high for _, high in self.bounds])
-        return np.asarray((np.clip(matrix, self.offset, high) - self.offset) * self.scale)
+        """Return the rows with each column clipped to its bounds and mapped to [−1, 1]."""
+        low, high = np.array(self.bounds).T
+        return np.clip((np.clip(matrix, low, high) - self.offset) * self.scale, -1.0, 1.0)
 
-    def replacement(self) -> float:
-        """Value for an invalid entry: 0, which every column clips to its bounds."""
-        return 0.0
+    def replacement(self) -> npt.NDArray[np.float64]:
+        """Values for invalid entries: the middle of each column's bounds."""
+        return self.offset
 
 
 @dataclass(frozen=True)

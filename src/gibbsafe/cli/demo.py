@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from gibbsafe.cli.app import Json, app, print_json
 
 
 @app.command("demo")
-def demo(as_json: Json = False) -> None:
-    """Show what each theorem allows for a logistic regression with intercept at ε = 1, δ = 1e-6."""
-    from gibbsafe.demo import theorem_comparison
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where release.json and demo.png are written.")] = Path(),
+    epsilon: Annotated[float, typer.Option(help="Privacy budget ε (δ is 1e-6).")] = 1.0,
+    draws: Annotated[int, typer.Option(help="How many posterior draws to release.")] = 5,
+    as_json: Json = False,
+) -> None:
+    """Plan, release, verify and predict on the breast-cancer data, at ε = 1 and δ = 1e-6.
 
-    comparison, headline = theorem_comparison()
+    Example: `gibbsafe demo --epsilon 3 --folder /tmp`
+    """
+    from gibbsafe.demo import run
+
+    result = run(folder, (lambda text: None) if as_json else typer.echo, epsilon=epsilon, draws=draws)
     if as_json:
-        print_json(comparison.to_dict() | {"headline": headline})
-    else:
-        print(f"{comparison}\n\n{headline}")
+        print_json(result)

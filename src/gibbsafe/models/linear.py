@@ -28,7 +28,7 @@ class LinearModel(Model):
     Args:
         dimension: number of features.
         radius: features are rows of norm at most this, in the user's units (default 1), or instead of it
-        bounds: a (low, high) pair per feature; each is clipped and mapped to [0, 1], and the row is clipped to
+        bounds: a (low, high) pair per feature; each is clipped and mapped to [−1, 1], and the row is clipped to
         row_norm: in these units (default √dimension).
         intercept: whether a constant column 1 is appended.
         feature_names: names of the columns, needed to read tables by name.
