@@ -23,5 +23,19 @@ test: install
 lint: install
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
+# The long versions, whose reports are committed. QUICK=1 takes minutes instead of hours.
+audit: install
+	$(BIN)/python audits/shell_acceptance.py $(if $(QUICK),--proposals 200000,--proposals 10000000) --report docs/audit-shell.md
+
+.venv-bench/installed: pyproject.toml benchmarks/requirements.txt
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-bench/bin/python -m pip install --quiet --editable ".[all]" --requirement benchmarks/requirements.txt
+	touch $@
+
+bench: .venv-bench/installed
+	.venv-bench/bin/python benchmarks/main_line.py $(if $(QUICK),--quick)
+	.venv-bench/bin/python benchmarks/report.py $(if $(QUICK),--quick)
+
 clean:
-	rm -rf .venv build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

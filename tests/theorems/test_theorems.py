@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath as mp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -162,6 +163,26 @@ def test_langevin_price_of_tiny_steps_does_not_cancel(step):
     assert many >= math.sqrt(10**6 * step / 2) * (1 - 1e-3)
 
 
+@pytest.mark.parametrize("gap_below_two", [1e-15, 1e-12, 1e-9, 1e-6])
+@pytest.mark.parametrize("steps", [10, 10**6, 10**9])
+def test_langevin_price_near_the_stability_limit_is_rounded_up(gap_below_two, steps):
+    """Against 60-digit arithmetic, where 1 − c = 2 − hM cancels in doubles."""
+    with mp.workdps(60):
+        step, smoothness = 0.7, (2 - gap_below_two) / 0.7
+        h, M = mp.mpf(step), mp.mpf(smoothness)
+        c = max(abs(1 - h), abs(1 - h * M))
+        exact = mp.sqrt(h / 2 * (1 - c**steps) * (1 + c) / ((1 + c**steps) * (1 - c)))
+        ours = last_iterate_mu(step=step, gap=1.0, strong_convexity=1.0, smoothness=smoothness, steps=steps)
+        assert ours >= exact
+        assert ours <= mp.sqrt(steps * h / 2) * (1 + mp.mpf(10) ** -9)
+
+
+def test_gaussian_mean_with_a_precision_per_block_still_prints():
+    constants = {"record_radius": 1.0, "n": 10, "prior_precision": (1.0, 2.0)}
+    table = compare(constants, gs.Budget(1.0, 1e-6), "replace-one")
+    assert "isotropic" in table.row("gaussian-mean").failure
+
+
 def test_stochastic_lipschitz_is_about_the_untempered_posterior():
     theorem, constants = get("stochastic-lipschitz"), Constants(**RICH | {"likelihood_ratio_bound": 1.0})
     claim = theorem.guarantee(constants, inverse_temperature=1.0, adjacency="replace-one")
@@ -224,6 +245,7 @@ def test_colder_than_the_paper():
         ({"convex": "yes"}, "convex"),
         ({"lipschits": 1.0}, "did you mean lipschitz"),
         ({"lipschitz": 1.0, "difference_lipschitz": 3.0}, "at most twice"),
+        ({"lipschitz": (1.0, 1.0), "difference_lipschitz": 2.0}, "one number per block"),
     ],
 )
 def test_bad_constants(constants, words):

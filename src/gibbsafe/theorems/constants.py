@@ -131,6 +131,8 @@ class Constants:
             if value is not None:
                 object.__setattr__(self, name, rule(name, value))
         if self.lipschitz is not None and self.difference_lipschitz is not None:
+            if len(_blocks(self.lipschitz)) != len(_blocks(self.difference_lipschitz)):
+                fail("difference_lipschitz", self.difference_lipschitz, "one number per block of lipschitz")
             for gap, single in zip(self.gap_blocks(Adjacency.REPLACE_ONE), _blocks(self.lipschitz), strict=True):
                 if gap > 2 * single * (1 + 1e-12):
                     fail("difference_lipschitz", self.difference_lipschitz, "at most twice lipschitz")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from gibbsafe._numerics import half_square, up
+from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, ConcentratedDP, GaussianDP
 from gibbsafe.theorems.constants import Constants
 from gibbsafe.theorems.theorem import Premise, Theorem, register
@@ -14,7 +15,11 @@ def mean_separation(constants: Constants, beta: float, adjacency: Adjacency) -> 
     """Return μ = 2rβ/√(nβ + λ), rounded up: the distance of the two posterior means in standard deviations."""
     n = constants.public_n(adjacency)
     (radius,) = constants.need("record_radius")
-    precision = constants.prior_precision if isinstance(constants.prior_precision, float) else 0.0
+    if isinstance(constants.prior_precision, tuple):
+        raise PremiseError(
+            f"prior_precision = {constants.prior_precision}: needs one number here, an isotropic prior"
+        )
+    precision = constants.prior_precision or 0.0
     return up(up(2 * radius * beta / math.sqrt(n * beta + precision)))
 
 

@@ -21,15 +21,13 @@ def last_iterate_mu(*, step: float, gap: float, strong_convexity: float, smoothn
     """
     h, t, big = positive("step", step), count("steps", steps), non_negative("gap", gap)
     m, smooth = non_negative("strong_convexity", strong_convexity), positive("smoothness", smoothness)
-    contraction = max(abs(1 - h * m), abs(1 - h * smooth))
     per_step = big * math.sqrt(h / 2)
-    if contraction >= 1:
+    # 1 − c, rounded down: hm where c = 1 − hm, and 2 − hM where c = hM − 1 (near 2 the product's own rounding counts).
+    loss = min(h * m * (1 - 2.0**-51), 2 - h * smooth - 2.0**-50)
+    if loss <= 0:
         return math.sqrt(t) * per_step * (1 + 2.0**-48)
-    if contraction == 0:
-        return per_step * (1 + 2.0**-48)
-    # (1 − cᵗ)(1 + c)/((1 + cᵗ)(1 − c)) = tanh(t·a/2)/tanh(a/2), a = −ln c; 1 − c is formed without cancellation where c = 1 − hm.
-    loss = h * m if contraction == abs(1 - h * m) and h * m <= 1 else 1 - contraction
-    a = -math.log1p(-loss)
+    # (1 − cᵗ)(1 + c)/((1 + cᵗ)(1 − c)) = tanh(t·a/2)/tanh(a/2), a = −ln c
+    a = -math.log1p(-min(loss, 1 - 2.0**-52))
     return per_step * math.sqrt(math.tanh(t * a / 2) / math.tanh(a / 2)) * (1 + 2.0**-40)
 
 

@@ -1,0 +1,187 @@
+"""The main line: utility of one draw on Adult, kernels, exact draws against NUTS and scikit-learn, growth with n."""
+
+import argparse
+import datetime
+import math
+
+import numpy as np
+from harness import adult, best_of, iso, log, machine, save, versions
+
+import gibbsafe as gs
+from gibbsafe.models.model import EncodingOptions
+from gibbsafe.samplers import SAMPLERS, GibbsPosterior
+
+BUDGET = gs.Budget(1.0, 1e-6)
+
+
+def log_loss(probability, truth):
+    return float(-np.log(probability[np.arange(len(truth)), truth]).mean())
+
+
+def adult_draw(releases):
+    """Mean test log-loss of one posterior draw with default settings, over independent releases."""
+    data = adult()
+    if data is None:
+        return {"skipped": "data absent"}
+    X, y, X_test, y_test, row_norm = data
+    model = gs.models.LogisticRegression(dimension=X.shape[1], radius=row_norm, labels=(0, 1))
+    plan = gs.plan(model, BUDGET, n=len(y), adjacency="replace-one")
+    losses, seconds = [], []
+    for seed in range(releases):
+        elapsed, release = best_of(1, lambda seed=seed: plan.release((X, y), generator=np.random.default_rng(seed)))
+        losses.append(log_loss(release.predict_proba(X_test), y_test))
+        seconds.append(elapsed)
+        log(f"  Adult release {seed}: log-loss {losses[-1]:.4f}, {elapsed:.1f} s")
+    from sklearn.linear_model import LogisticRegression
+
+    rows, rows_test = model.encode_features(X), model.encode_features(X_test)
+    fit = LogisticRegression(fit_intercept=False, C=1e4, max_iter=2000).fit(rows, y)
+    reference = log_loss(fit.predict_proba(rows_test), y_test)
+    return {
+        "n": len(y),
+        "parameters": model.parameters,
+        "releases": releases,
+        "log_loss": float(np.mean(losses)),
+        "standard_error": float(np.std(losses, ddof=1) / math.sqrt(releases)),
+        "non_private": reference,
+        "seconds_median": float(np.median(seconds)),
+    }
+
+
+def posterior_of(n, d, seed=0):
+    X, y, _, _ = iso(n, d, seed, test_rows=0)
+    model = gs.models.LogisticRegression(dimension=d, radius=math.sqrt(d))
+    plan = gs.plan(model, BUDGET, n=n, adjacency="replace-one")
+    blocks = model.encode((X, y), EncodingOptions())
+    stage = plan.stages[0]
+    arrays = np.array(stage.prior_precision), np.array(stage.prior_centre)
+    return X, y, plan, GibbsPosterior(blocks, model.loss, stage.inverse_temperature, *arrays)
+
+
+def kernels(n, d):
+    """One gradient pass and one value-and-gradient pass, in units of `X.sum()` on the same array."""
+    *_, posterior = posterior_of(n, d - 1)
+    X = posterior.data.rows
+    theta = np.full(X.shape[1], 0.1)
+    for work in (X.sum, lambda: posterior.gradient(theta), lambda: posterior.value_and_gradient(theta)):
+        work()
+    total, _ = best_of(9, X.sum)
+    gradient, _ = best_of(9, lambda: posterior.gradient(theta))
+    both, _ = best_of(9, lambda: posterior.value_and_gradient(theta))
+    return {
+        "n": n,
+        "columns": int(X.shape[1]),
+        "sum_ms": total * 1e3,
+        "gradient_over_sum": gradient / total,
+        "value_and_gradient_over_sum": both / total,
+    }
+
+
+def exact_times(posterior, more):
+    """Time to the first draw, set-up included, and per further draw."""
+    shell = SAMPLERS["shell"].function
+    first, _ = best_of(3, lambda: shell(posterior, 1, np.random.default_rng(1), None))
+    many, _ = best_of(2, lambda: shell(posterior, 1 + more, np.random.default_rng(2), None))
+    return first, max(many - first, 1e-9) / more
+
+
+def nuts_times(posterior, samples, warmup):
+    """The same posterior by numpyro's NUTS: time to its first draw (compilation excluded) and per effective draw."""
+    import jax
+    import jax.numpy as jnp
+    import numpyro
+    from numpyro.diagnostics import summary
+    from numpyro.infer import MCMC, NUTS
+
+    rows = jnp.asarray(posterior.data.rows, dtype=jnp.float32)
+    beta, precision = posterior.inverse_temperature, jnp.asarray(posterior.prior_precision, dtype=jnp.float32)
+
+    def potential(theta):
+        return beta * jax.nn.softplus(-(rows @ theta)).sum() + 0.5 * (precision * theta**2).sum()
+
+    numpyro.set_host_device_count(1)
+    start = jnp.zeros(rows.shape[1])
+
+    def run(number, seed):
+        mcmc = MCMC(NUTS(potential_fn=potential), num_warmup=warmup, num_samples=number, progress_bar=False)
+        mcmc.run(jax.random.PRNGKey(seed), init_params=start)
+        return np.asarray(mcmc.get_samples())
+
+    run(1, 0)
+    first, _ = best_of(1, lambda: run(1, 1))
+    run(samples, 2)
+    whole, draws = best_of(1, lambda: run(samples, 3))
+    effective = min(
+        entry["n_eff"] if np.ndim(entry["n_eff"]) == 0 else np.min(entry["n_eff"])
+        for entry in summary({"theta": draws[None]}, group_by_chain=True).values()
+    )
+    effective = float(min(max(effective, 1.0), samples))
+    return first, max(whole - first, 1e-9) / effective, effective
+
+
+def against_nuts(n, d, samples, warmup):
+    *_, posterior = posterior_of(n, d)
+    exact_first, exact_next = exact_times(posterior, 50)
+    nuts_first, nuts_next, effective = nuts_times(posterior, samples, warmup)
+    return {
+        "n": n,
+        "features": d,
+        "exact_first_s": exact_first,
+        "exact_next_s": exact_next,
+        "nuts_warmup": warmup,
+        "nuts_samples": samples,
+        "nuts_effective": effective,
+        "nuts_first_s": nuts_first,
+        "nuts_next_effective_s": nuts_next,
+        "first_ratio": nuts_first / exact_first,
+        "next_ratio": nuts_next / exact_next,
+    }
+
+
+def against_sklearn(n, d):
+    from sklearn.linear_model import LogisticRegression
+
+    X, y, plan, _ = posterior_of(n, d)
+    fit, _ = best_of(3, lambda: LogisticRegression().fit(X, y))
+    release, _ = best_of(2, lambda: plan.release((X, y), generator=np.random.default_rng(0)))
+    return {"n": n, "features": d, "sklearn_fit_s": fit, "release_s": release, "release_over_fit": release / fit}
+
+
+def growth(sizes, d):
+    """Cost of a further draw against n, and the fitted exponent."""
+    per_draw = []
+    for n in sizes:
+        *_, posterior = posterior_of(n, d)
+        per_draw.append(exact_times(posterior, 50)[1])
+        log(f"  n = {n}: {per_draw[-1] * 1e3:.2f} ms per draw")
+    exponent = float(np.polyfit(np.log(sizes), np.log(per_draw), 1)[0])
+    return {"sizes": list(sizes), "features": d, "seconds_per_draw": per_draw, "exponent": exponent}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes, under five minutes")
+    quick = parser.parse_args().quick
+    big = 100_000 if quick else 1_000_000
+    document = {
+        "date": datetime.date.today().isoformat(),
+        "quick": quick,
+        "machine": machine(),
+        "versions": versions("numpyro", "jax", "scikit-learn"),
+        "budget": {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta},
+    }
+    for name, work in {
+        "kernels": lambda: kernels(big, 20),
+        "adult_one_draw": lambda: adult_draw(3 if quick else 20),
+        "against_sklearn": lambda: against_sklearn(big, 20),
+        "growth": lambda: growth((10_000, 30_000, 100_000) if quick else (10_000, 100_000, 1_000_000), 20),
+        "against_nuts": lambda: against_nuts(20_000 if quick else 100_000, 20, 200 if quick else 500, 300),
+    }.items():
+        log(name)
+        document[name] = work()
+        log(f"  {document[name]}")
+    save("main_line_quick" if quick else "main_line", document)
+
+
+if __name__ == "__main__":
+    main()
