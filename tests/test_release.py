@@ -405,8 +405,7 @@ def test_exact_neighbours_never_exceed_the_budget(adjacency, intercept):
             reach = 9 / math.sqrt(min(plan.stages[0].prior_precision))
             axis = np.linspace(-reach, reach, 40_001 if not intercept else 601)
             p, q = (
-                posterior_on([axis] * model.parameters, plan, model.encode(data, EncodingOptions()))
-                for data in (first, second)
+                posterior_on([axis] * model.parameters, plan, model.encode(data, EncodingOptions())) for data in (first, second)
             )
             exact = max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
             assert exact <= delta * (1 + 1e-3)

@@ -1,0 +1,100 @@
+"""Every pass over records is a reduction over row blocks.
+
+Samplers never see more than `RowBlocks`: a number of rows, a width, and `reduce`. Arrays in memory (`Blocks`) and files that
+are streamed block by block differ only in who holds the blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gibbsafe import _validate
+from gibbsafe.errors import DomainError
+
+__all__ = ["BlockFunction", "Blocks", "RowBlocks"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Part: TypeAlias = Floats | float
+#: What one block contributes: rows (float64) and targets of the block in, a tuple of arrays or floats out.
+BlockFunction: TypeAlias = Callable[[Floats, Floats | None], tuple[Part, ...]]
+
+DEFAULT_BLOCK_ROWS = 4096
+
+
+class RowBlocks(Protocol):
+    """Records that can be summed over, as often as needed, always in the same order."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of records."""
+
+    @property
+    def width(self) -> int:
+        """Number of columns of a row, the intercept included."""
+
+    def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
+        """Sum of ``function(rows, targets)`` over all row blocks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Encoded, clipped and scaled records in memory.
+
+    ``rows`` is an (n, p) C-contiguous array of float64 or float32 with the intercept column included; ``targets`` is an (n,)
+    array, or ``None`` for margin losses, whose rows are y_i z_i.
+
+    Guarantees: blocks are visited in order and summed from left to right, so a reduction is reproducible bit for bit for a
+    given block size; float32 rows are widened block by block before the function sees them; with no rows at all the function is
+    called once, on an empty block, so a sum over nothing still has its shape.
+
+    >>> blocks = Blocks(np.arange(6.0).reshape(3, 2))
+    >>> blocks.reduce(lambda rows, targets: (rows.sum(axis=0), float(len(rows))), block_rows=2)
+    (array([6., 9.]), 3.0)
+    """
+
+    rows: npt.NDArray[np.float64] | npt.NDArray[np.float32]
+    targets: npt.NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows.ndim != 2 or self.rows.dtype not in (np.float64, np.float32):
+            raise DomainError(f"rows: must be a 2-D array of float64 or float32, not {self.rows.ndim}-D of {self.rows.dtype}")
+        if self.width == 0:
+            raise DomainError("rows: must have at least one column")
+        object.__setattr__(self, "rows", np.ascontiguousarray(self.rows))
+        if self.targets is not None:
+            if self.targets.shape != (self.n_rows,):
+                raise DomainError(f"targets: must have shape ({self.n_rows},), not {self.targets.shape}")
+            object.__setattr__(self, "targets", np.ascontiguousarray(self.targets, dtype=np.float64))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of records."""
+        return int(self.rows.shape[0])
+
+    @property
+    def width(self) -> int:
+        """Number of columns of a row, the intercept included."""
+        return int(self.rows.shape[1])
+
+    def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
+        """Sum of ``function(rows, targets)`` over consecutive blocks of at most ``block_rows`` rows.
+
+        The function's own arrays are never written to: the first block's are copied and the others added to the copies.
+        """
+        _validate.count("block_rows", block_rows)
+        totals: list[Part] = []
+        for start in range(0, max(self.n_rows, 1), block_rows):
+            stop = start + block_rows
+            block = self.rows[start:stop].astype(np.float64, copy=False)
+            parts = function(block, None if self.targets is None else self.targets[start:stop])
+            if start == 0:
+                totals = [np.array(part) if isinstance(part, np.ndarray) else part for part in parts]
+            else:
+                for index, part in enumerate(parts):
+                    totals[index] += part  # in place for arrays
+        return tuple(totals)

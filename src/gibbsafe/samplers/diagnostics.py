@@ -1,0 +1,45 @@
+"""What a sampler tells the curator, and nobody else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gibbsafe.errors import GibbsafeError
+
+__all__ = ["Diagnostics", "Progress"]
+
+#: Called as progress(accepted, draws, proposals, seconds) after every batch.
+Progress: TypeAlias = Callable[[int, int, int, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostics:
+    """Mode, counts and timings of one run. Every field depends on the data: never released, saved or pickled.
+
+    ``proposals`` counts all proposals, ``evaluated`` those whose potential was asked of the data; ``certificates`` names the
+    sums the envelope was built from; ``log_acceptance`` is the largest seen, which the envelope proves is at most 0.
+    """
+
+    mode: npt.NDArray[np.float64]
+    proposals: int
+    evaluated: int
+    accepted: int
+    mode_passes: int
+    certificates: tuple[str, ...]
+    setup_seconds: float
+    sampling_seconds: float
+    log_acceptance: float = -math.inf
+
+    @property
+    def acceptance(self) -> float:
+        """Accepted draws per evaluated proposal."""
+        return self.accepted / max(self.evaluated, 1)
+
+    def __reduce__(self) -> NoReturn:
+        raise GibbsafeError("Diagnostics: depend on the data and cannot be pickled or saved")
