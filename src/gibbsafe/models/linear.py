@@ -175,4 +175,3 @@ class LinearModel(Model):
         fields |= {"intercept": self.intercept, "target": self.target}
         fields["feature_names"] = None if self.feature_names is None else list(self.feature_names)
         return fields | more
-

@@ -16,9 +16,7 @@ def mean_separation(constants: Constants, beta: float, adjacency: Adjacency) -> 
     n = constants.public_n(adjacency)
     (radius,) = constants.need("record_radius")
     if isinstance(constants.prior_precision, tuple):
-        raise PremiseError(
-            f"prior_precision = {constants.prior_precision}: needs one number here, an isotropic prior"
-        )
+        raise PremiseError(f"prior_precision = {constants.prior_precision}: needs one number here, an isotropic prior")
     precision = constants.prior_precision or 0.0
     return up(up(2 * radius * beta / math.sqrt(n * beta + precision)))
 
