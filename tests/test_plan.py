@@ -153,7 +153,7 @@ def test_excess_risk_bound_is_a_bound():
         ({"adjacency": None}, gs.ParameterError, "adjacency = None"),
         ({"purpose": "posteriors"}, gs.ParameterError, "did you mean posterior"),
         ({"theorem": "gaussian"}, gs.ParameterError, "did you mean"),
-        ({"theorem": "bounded-loss"}, gs.PremiseError, "does not price exact draws"),
+        ({"theorem": "bounded-loss"}, gs.PremiseError, "does not price draws by shell"),
         ({"sampler": "shel"}, gs.ParameterError, "did you mean shell"),
         ({"prior_radius": 0}, gs.ParameterError, "prior_radius"),
         ({"prior": -1.0}, gs.ParameterError, "precision"),

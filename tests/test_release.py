@@ -352,7 +352,7 @@ def test_diagnostics_stay_inside(made, tmp_path):
     with pytest.raises(gs.GibbsafeError, match="only in the process"):
         _ = copied.curator_diagnostics
     made.save(tmp_path / "release.json")
-    assert "accept" not in (tmp_path / "release.json").read_text().replace("runs until it accepts", "")
+    assert "accept" not in (tmp_path / "release.json").read_text().replace("run until it accepts", "")
 
 
 # -- soundness through the plan itself --------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ class Certificate(Mapping[str, Any]):
 
 def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
     """State what a release under ``plan`` guarantees. Everything here follows from the plan, but for how it was run."""
-    constants, stage, sampler = plan.constants, plan.stages[-1], SAMPLERS[plan.sampler]
+    constants, sampler = plan.constants, SAMPLERS[plan.sampler]
     unit = "one record" if plan.rows_per_person == 1 else f"one person with at most {plan.rows_per_person} records"
     premises = [
         {"statement": premise.statement, "status": "checked" if premise.checked else "asserted"}
@@ -84,12 +84,20 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
                 "units": "scaled: encoded rows, intercept included, have norm at most 1",
             },
             "inverse_temperature": plan.inverse_temperature,
-            "prior": {
-                "family": "normal",
-                "precision": np.atleast_1d(plan.prior_precision).tolist(),
-                "scaled_precision": list(stage.prior_precision),
-                "scaled_centre": list(stage.prior_centre),
-            },
+            "prior": {"family": "normal", "precision": np.atleast_1d(plan.prior_precision).tolist()},
+            "purpose": plan.purpose,
+            "stages": [
+                {
+                    "inverse_temperature": each.inverse_temperature,
+                    "scaled_precision": list(each.prior_precision),
+                    "centre": "the draw of the stage before" if each.prior_centre is None else list(each.prior_centre),
+                    "draws": each.draws,
+                    "step": each.step,
+                    "steps": each.steps,
+                    "guarantee": claim.to_dict(),
+                }
+                for each, claim in zip(plan.stages, plan.stage_guarantees, strict=True)
+            ],
             "sampler": {"name": plan.sampler, "proved": sampler.proved},
             "slack": plan.slack,
             "grid": plan.grid,

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gibbsafe._numerics import down
 from gibbsafe._validate import choice, count, fail, positive
 from gibbsafe.bounds import Utility, predict_utility
-from gibbsafe.errors import BudgetError, CertificateError, PremiseError
+from gibbsafe.errors import CertificateError
 from gibbsafe.models import GaussianPrior, Model, model_from_dict
 from gibbsafe.models.model import Array
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
 from gibbsafe.samplers import SAMPLERS, choose_sampler
+from gibbsafe.schedules import Request, Stage, price
 from gibbsafe.theorems import Constants, Row, Theorem, compare, get
 
 if TYPE_CHECKING:
@@ -27,18 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "Stage", "plan"]
 
 FORMAT = "gibbsafe/plan/1"
-#: Theorems that price an exact draw from a Gaussian-prior posterior; the others are about other samplers or other posteriors.
-EXACT = ("gaussian-dp", "log-sobolev", "log-sobolev-simple")
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One Gibbs posterior: inverse temperature β and the Gaussian prior, in scaled units."""
-
-    inverse_temperature: float
-    prior_precision: tuple[float, ...]
-    prior_centre: tuple[float, ...]
-    draws: int
 
 
 @dataclass(frozen=True)
@@ -84,14 +72,28 @@ class Plan:
     def constants(self) -> Constants:
         """The model's declared constants under this plan's prior."""
         precision = np.array(self.stages[-1].prior_precision)
-        return self.model.constants(precision, adjacency=self.adjacency, n=self.n, rows_per_person=self.rows_per_person)
+        constants = self.model.constants(precision, adjacency=self.adjacency, n=self.n, rows_per_person=self.rows_per_person)
+        return replace(constants, step=self.stages[-1].step, steps=self.stages[-1].steps)
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What the whole release guarantees, recomputed from constants and theorem."""
-        return self.theorem.guarantee(
-            self.constants, inverse_temperature=self.inverse_temperature, adjacency=self.adjacency, draws=self.draws
+        """What the whole release guarantees, all stages together, recomputed from constants and theorem."""
+        return self._price(self.stages)
+
+    def _price(self, stages: tuple[Stage, ...]) -> Guarantee:
+        return price(
+            stages,
+            self.theorem,
+            model=self.model,
+            adjacency=self.adjacency,
+            n=self.n,
+            rows_per_person=self.rows_per_person,
         )
+
+    @cached_property
+    def stage_guarantees(self) -> tuple[Guarantee, ...]:
+        """What each stage costs."""
+        return tuple(self._price((stage,)) for stage in self.stages)
 
     @cached_property
     def alternatives(self) -> tuple[Row, ...]:
@@ -128,10 +130,7 @@ class Plan:
             "prior_radius": self.prior_radius,
             "prior_given": self.prior_given,
             "rows_per_person": self.rows_per_person,
-            "stages": [
-                asdict(stage) | {"prior_precision": list(stage.prior_precision), "prior_centre": list(stage.prior_centre)}
-                for stage in self.stages
-            ],
+            "stages": [_plain(asdict(stage)) for stage in self.stages],
             "grid": self.grid,
             "guarantee": self.guarantee.to_dict(),
         }
@@ -182,6 +181,7 @@ class Plan:
 
     def _check(self, stated: Mapping[str, Any]) -> None:
         """Raise unless the plan is one that `plan` could have made and its stated guarantee is the recomputed one."""
+        scheduled = self.purpose == "estimate" or self.stages[-1].step is not None
         again = plan(
             self.model,
             self.budget,
@@ -193,24 +193,24 @@ class Plan:
             sampler=self.sampler,
             prior_radius=self.prior_radius,
             prior=self._prior() if self.prior_given else None,
-            inverse_temperature=self.inverse_temperature,
+            inverse_temperature=None if scheduled else self.inverse_temperature,
             rows_per_person=self.rows_per_person,
         )
-        if len(self.stages) != 1 or self.stages[0].draws != self.draws:
-            raise CertificateError(f"stages: {len(self.stages)} with draws that do not add up to {self.draws}")
-        if not _close(asdict(self.stages[0]), asdict(again.stages[0])):
-            raise CertificateError("stages: not the prior and inverse temperature that the rule gives")
+        stages = [[_plain(asdict(stage)) for stage in made.stages] for made in (self, again)]
+        if not _close(*stages):
+            raise CertificateError("stages: not the priors, temperatures and draws that the rule gives")
         if not math.isclose(self.grid, again.grid, rel_tol=1e-9):
             raise CertificateError(f"grid = {self.grid!r}: the rule gives {again.grid!r}")
         claimed = Guarantee.from_dict(stated)
         recomputed = again.guarantee
-        if claimed.adjacency != recomputed.adjacency or not _same_claim(claimed, recomputed):
+        if claimed.adjacency != recomputed.adjacency or not _close(claimed.to_dict(), recomputed.to_dict()):
             raise CertificateError(f"guarantee: the plan states {claimed}, its constants give {recomputed}")
 
     def _prior(self) -> GaussianPrior:
         """Return the stage's prior in the user's units."""
         stage = self.stages[-1]
         precision = self.model.precision_to_original(np.array(stage.prior_precision))
+        assert stage.prior_centre is not None
         centre = self.model.to_original(np.array(stage.prior_centre))[0]
         return GaussianPrior(tuple(precision.tolist()), tuple(centre.tolist()))
 
@@ -220,10 +220,9 @@ class Plan:
         return describe_plan(self)
 
 
-def _same_claim(claimed: Guarantee, recomputed: Guarantee) -> bool:
-    """Return whether two guarantees are the same up to the rounding of another machine."""
-    a, b = claimed.to_dict(), recomputed.to_dict()
-    return a.keys() == b.keys() and all(_close(a[key], b[key]) for key in a)
+def _plain(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return fields as JSON would give them back: lists for tuples."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
 
 def _close(a: Any, b: Any) -> bool:
@@ -237,10 +236,17 @@ def _close(a: Any, b: Any) -> bool:
 
 
 def _stage(data: Mapping[str, Any]) -> Stage:
-    precision, centre = (tuple(float(x) for x in data[name]) for name in ("prior_precision", "prior_centre"))
     if set(data) != set(Stage.__dataclass_fields__):
         raise CertificateError(f"stage fields {sorted(set(data) ^ set(Stage.__dataclass_fields__))}: missing or unknown")
-    return Stage(positive("inverse_temperature", data["inverse_temperature"]), precision, centre, count("draws", data["draws"]))
+    centre = data["prior_centre"]
+    return Stage(
+        positive("inverse_temperature", data["inverse_temperature"]),
+        tuple(positive("prior_precision", x) for x in data["prior_precision"]),
+        None if centre is None else tuple(float(x) for x in centre),
+        count("draws", data["draws"]),
+        None if data["step"] is None else positive("step", data["step"]),
+        None if data["steps"] is None else count("steps", data["steps"]),
+    )
 
 
 def plan(
@@ -267,7 +273,8 @@ def plan(
             predictions (or None), never compared and never printed.
         adjacency: ``"replace-one"`` or ``"add-remove"``.
         draws: how many posterior draws are released; they compose.
-        purpose: ``"posterior"``.
+        purpose: ``"posterior"`` releases draws of one posterior; ``"estimate"`` spends the budget in stages, each centred at the
+            draw before, so that what is released is a better point estimate.
         theorem: the theorem that prices the draws; ``"auto"`` takes the one that allows the coldest posterior.
         sampler: the sampler; ``"auto"`` chooses from public quantities.
         prior_radius: D, a public guess of |θ| in scaled units, by which the default prior is set (default 3√d).
@@ -275,8 +282,7 @@ def plan(
         inverse_temperature: price this β instead of solving for the largest (over budget: `BudgetError`).
         rows_per_person: a public cap; the unit of privacy is then a person with at most this many rows.
 
-    The default prior is the rule Λ = 3√d L/(μD) for the precision per unit of β, which balances shrinkage at radius D against
-    noise; then β = μ²Λ/(4L²).
+    The default prior, the temperature and the stages are set by the rules of `gibbsafe.schedules`.
 
     >>> import gibbsafe as gs
     >>> model = gs.models.LogisticRegression(dimension=20)
@@ -289,21 +295,15 @@ def plan(
     if not isinstance(budget, Budget):
         fail("budget", budget, "a gibbsafe.Budget")
     relation, draws, cap = Adjacency.of(adjacency), count("draws", draws), count("rows_per_person", rows_per_person)
-    purpose = choice("purpose", purpose, ("posterior",))
+    purpose = choice("purpose", purpose, ("posterior", "estimate"))
     if n is not None or relation == Adjacency.REPLACE_ONE:
         n = count("n", n)
-    dimension = model.parameters
-    radius = positive("prior_radius", prior_radius) if prior_radius is not None else 3 * math.sqrt(dimension)
-    request = _Request(model, budget, relation, draws, n, cap, radius)
-    chosen = request.theorem(theorem)
-    if prior is None:
-        precision, centre = request.default_precision(chosen), np.zeros(dimension)
-    else:
-        given = prior if isinstance(prior, GaussianPrior) else GaussianPrior(prior)
-        precision = model.precision_from_original(given.precisions(dimension))  # type: ignore[attr-defined]
-        centre = model.from_original(given.centres(dimension))[0]
-    beta = request.price(chosen, precision, inverse_temperature)
-    stage = Stage(beta, tuple(precision.tolist()), tuple(centre.tolist()), draws)
+    default = 3 * math.sqrt(model.parameters) * model.parameter_scale
+    radius = positive("prior_radius", prior_radius) if prior_radius is not None else default
+    request = Request(model, budget, relation, draws, n=n, rows_per_person=cap, radius=radius, purpose=purpose)
+    chosen_sampler = choose_sampler(sampler, model)
+    chosen = request.theorem(theorem, chosen_sampler)
+    stages = request.stages(chosen, prior, inverse_temperature)
     return Plan(
         model=model,
         budget=budget,
@@ -312,68 +312,15 @@ def plan(
         draws=draws,
         purpose=purpose,
         theorem=chosen,
-        sampler=choose_sampler(sampler, dimension, model.loss),
+        sampler=chosen_sampler,
         prior_radius=radius,
         prior_given=prior is not None,
         rows_per_person=cap,
-        stages=(stage,),
-        grid=_grid(precision),
+        stages=stages,
+        grid=_grid(max(max(stage.prior_precision) for stage in stages)),
     )
 
 
-@dataclass(frozen=True)
-class _Request:
-    """What `plan` was asked, and the two rules it applies."""
-
-    model: Model
-    budget: Budget
-    adjacency: Adjacency
-    draws: int
-    n: int | None
-    rows_per_person: int
-    radius: float
-
-    def constants(self, precision: Array) -> Constants:
-        return self.model.constants(precision, adjacency=self.adjacency, n=self.n, rows_per_person=self.rows_per_person)
-
-    def largest(self, theorem: Theorem, precision: Array) -> float:
-        return theorem.calibrate(self.constants(precision), self.budget, adjacency=self.adjacency, draws=self.draws)
-
-    def theorem(self, name: str) -> Theorem:
-        """Return the theorem asked for, or the one that allows the coldest posterior."""
-        if name != "auto":
-            if get(name).name not in EXACT:
-                raise PremiseError(f"theorem = {name!r}: does not price exact draws of this model; use one of {', '.join(EXACT)}")
-            return get(name)
-        table = compare(self.constants(np.ones(self.model.parameters)), self.budget, self.adjacency, self.draws)
-        priced = [row for row in table if row.theorem.name in EXACT and row.inverse_temperature is not None]
-        if not priced:
-            reasons = "; ".join(f"{row.theorem.name}: {row.failure}" for row in table if row.theorem.name in EXACT)
-            raise BudgetError(f"budget {self.budget}: no theorem prices this model ({reasons})")
-        return priced[0].theorem
-
-    def default_precision(self, theorem: Theorem) -> Array:
-        """Return βΛ with Λ = 1.5 √d G/(μD) and β = μ²Λ/G²; G/β is 2L under replace-one and L under add-remove."""
-        ones = np.ones(self.model.parameters)
-        gap = self.constants(ones).gap(self.adjacency)
-        mu = self.largest(theorem, ones) * gap
-        per_beta = 1.5 * math.sqrt(self.model.parameters) * gap / (mu * self.radius)
-        return ones * (mu * per_beta / gap) ** 2
-
-    def price(self, theorem: Theorem, precision: Array, asked: float | None) -> float:
-        """Return the largest β within budget, or the β asked for if it is within budget."""
-        largest = self.largest(theorem, precision)
-        if asked is None:
-            return largest
-        beta = positive("inverse_temperature", asked)
-        claim = theorem.guarantee(self.constants(precision), inverse_temperature=beta, adjacency=self.adjacency, draws=self.draws)
-        if not self.budget.admits(claim) and down(beta) > largest:
-            raise BudgetError(
-                f"inverse_temperature = {beta:g}: costs {claim}, more than the budget {self.budget} allows (at most {largest:g})"
-            )
-        return beta
-
-
-def _grid(precision: Array) -> float:
-    """Return the public rounding grid: the power of two below 2⁻³⁰ prior standard deviations (scaled units)."""
-    return 2.0 ** math.floor(-30 - 0.5 * math.log2(float(precision.max())))
+def _grid(precision: float) -> float:
+    """Return the public rounding grid: the power of two below 2⁻³⁰ standard deviations of the tightest prior (scaled units)."""
+    return 2.0 ** math.floor(-30 - 0.5 * math.log2(precision))

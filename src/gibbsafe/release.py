@@ -15,14 +15,14 @@ import numpy.typing as npt
 from gibbsafe._files import write_whole
 from gibbsafe._validate import choice
 from gibbsafe.certificate import Certificate, certify, check_certificate
+from gibbsafe.data import Blocks
 from gibbsafe.errors import CertificateError, GibbsafeError
 from gibbsafe.models.model import Array, EncodingOptions
 from gibbsafe.plan import Plan
 from gibbsafe.privacy import Adjacency
 from gibbsafe.progress import Report, sampling_bar
 from gibbsafe.randomness import use
-from gibbsafe.samplers import SAMPLERS
-from gibbsafe.samplers.posterior import GibbsPosterior
+from gibbsafe.samplers import SAMPLERS, Diagnostics
 
 __all__ = ["Release", "release", "verify"]
 
@@ -174,17 +174,27 @@ def release(
     blocks = plan.model.encode(data, options, persons)
     if ledger is not None:
         ledger.charge(plan)
-    stage = plan.stages[-1]
-    posterior = GibbsPosterior(
-        blocks, plan.model.loss, stage.inverse_temperature, np.array(stage.prior_precision), np.array(stage.prior_centre)
-    )
-    with sampling_bar(progress, plan.draws) as report:
-        scaled, diagnostics = SAMPLERS[plan.sampler].function(posterior, plan.draws, random, report)
-    on_grid = np.round(scaled / plan.grid) * plan.grid
+    with sampling_bar(progress, sum(stage.draws for stage in plan.stages)) as report:
+        on_grid, diagnostics = _draw_stages(plan, blocks, random, report)
     draws = plan.model.to_original(on_grid)
     draws.flags.writeable = False
     certificate = certify(plan, randomness=randomness, storage=storage)
     return Release(plan, certificate, draws, CuratorDiagnostics(diagnostics))
+
+
+def _draw_stages(
+    plan: Plan, blocks: Blocks, generator: np.random.Generator, report: Report | None
+) -> tuple[Array, tuple[Diagnostics, ...]]:
+    """Draw from every stage in turn, each centred at the draw before where the plan says so; round to the grid."""
+    sampler, seen = SAMPLERS[plan.sampler], []
+    on_grid = np.zeros((1, plan.model.parameters))
+    for stage in plan.stages:
+        centre = on_grid[-1] if stage.prior_centre is None else np.array(stage.prior_centre)
+        posterior = plan.model.posterior(blocks, stage, centre)
+        scaled, diagnostics = sampler.function(posterior, stage.draws, generator, report, **sampler.options(stage))
+        on_grid = np.round(scaled / plan.grid) * plan.grid
+        seen.append(diagnostics)
+    return on_grid, tuple(seen)
 
 
 # -- verification ----------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,11 @@ from gibbsafe._validate import choice
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.models.losses import Loss
 from gibbsafe.privacy import Adjacency
-from gibbsafe.theorems import Constants
+from gibbsafe.samplers.posterior import GibbsPosterior
+from gibbsafe.theorems import Constants, Theorem
+
+if TYPE_CHECKING:
+    from gibbsafe.schedules import Request, Stage
 
 __all__ = ["MODELS", "EncodingOptions", "Model", "model_from_dict", "register"]
 
@@ -39,6 +43,11 @@ class Model(ABC):
     """
 
     name: ClassVar[str]
+    #: Theorems that price an exact draw from this model's posterior.
+    theorems: ClassVar[tuple[str, ...]] = ("gaussian-dp", "log-sobolev", "log-sobolev-simple")
+    #: Samplers that know this model's posterior, and what to say where none applies.
+    samplers: ClassVar[tuple[str, ...]] = ("inverse-cdf", "shell", "langevin")
+    sampler_remedy: ClassVar[str] = ""
 
     @property
     @abstractmethod
@@ -71,6 +80,10 @@ class Model(ABC):
         """Return prior precisions per parameter in the user's units."""
 
     @abstractmethod
+    def precision_from_original(self, original: Array) -> Array:
+        """Return the inverse of `precision_to_original`."""
+
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data."""
 
@@ -78,6 +91,25 @@ class Model(ABC):
     def parameters(self) -> int:
         """Number of parameters."""
         return len(self.parameter_names)
+
+    @property
+    def parameter_scale(self) -> float:
+        """Size of a typical scaled parameter, public: the unit of the default prior radius 3√d."""
+        return 1.0
+
+    @property
+    def ball(self) -> float | None:
+        """Radius of the parameter ball in scaled units, or None where parameters are unbounded."""
+        return None
+
+    def default_precision(self, request: Request, theorem: Theorem) -> Array:
+        """Return the prior precision (scaled) of a plan that names no prior."""
+        return request.shrinkage_rule(theorem)
+
+    def posterior(self, data: Blocks, stage: Stage, centre: Array) -> GibbsPosterior:
+        """Return the posterior of one stage on encoded records."""
+        precision = np.array(stage.prior_precision)
+        return GibbsPosterior(data, self.loss, stage.inverse_temperature, precision, centre, self.ball)
 
 
 #: Every model by the name under which plans and studies know it.

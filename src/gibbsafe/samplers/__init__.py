@@ -1,6 +1,6 @@
 """Samplers whose draws carry a proof, by name.
 
-A sampler is chosen in the plan, from public quantities: `Sampler.applies` sees the number of parameters and the loss, never data.
+A sampler is chosen in the plan, from public quantities: `Sampler.applies` sees the model, never data.
 """
 
 from __future__ import annotations
@@ -8,34 +8,40 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gibbsafe import _validate
 from gibbsafe.errors import PremiseError
-from gibbsafe.models.losses import Loss
-from gibbsafe.samplers import inverse_cdf, shell
+from gibbsafe.samplers import inverse_cdf, langevin, shell
 from gibbsafe.samplers.diagnostics import Diagnostics, Progress
 from gibbsafe.samplers.posterior import GibbsPosterior
 
+if TYPE_CHECKING:
+    from gibbsafe.models.model import Model
+    from gibbsafe.schedules import Stage
+
 __all__ = ["SAMPLERS", "Diagnostics", "GibbsPosterior", "Progress", "Sampler", "choose_sampler"]
 
-SampleFunction: TypeAlias = Callable[
-    [GibbsPosterior, int, np.random.Generator, Progress | None], tuple[npt.NDArray[np.float64], Diagnostics]
-]
+SampleFunction: TypeAlias = Callable[..., tuple[npt.NDArray[np.float64], Diagnostics]]
+
+#: The shell sampler's set-up grows like the fourth power of the dimension; beyond this "auto" prefers Langevin.
+LARGEST_DIMENSION = 60
 
 
 @dataclass(frozen=True)
 class Sampler:
-    """A sampler: ``function(posterior, draws, generator, progress)``, what is proved of it, and when it applies."""
+    """A sampler: ``function(posterior, draws, generator, progress, **options)``, what is proved of it, when it applies."""
 
     name: str
     function: SampleFunction
     proved: str
     condition: str
-    applies: Callable[[int, Loss], bool]
+    applies: Callable[[Model], bool]
+    suits: Callable[[Model], bool] = lambda model: True  # whether "auto" should take it
+    options: Callable[[Stage], dict[str, Any]] = lambda stage: {}
 
 
 #: In the order of preference.
@@ -50,7 +56,7 @@ SAMPLERS: dict[str, Sampler] = {
                 "of an envelope of tangents, above the density by convexity, and rejection, run until it accepts"
             ),
             condition="one parameter",
-            applies=lambda dimension, loss: dimension == 1,
+            applies=lambda model: model.parameters == 1 and model.ball is None,
         ),
         Sampler(
             name="shell",
@@ -60,22 +66,38 @@ SAMPLERS: dict[str, Sampler] = {
                 "that lies above the density everywhere, by |f‴| ≤ κf″ and convexity, run until it accepts"
             ),
             condition="a loss with |f‴| ≤ κf″ for a finite κ",
-            applies=lambda dimension, loss: 0 < loss.self_concordance < math.inf,
+            applies=lambda model: model.ball is None and 0 < model.loss.self_concordance < math.inf,
+            suits=lambda model: model.parameters <= LARGEST_DIMENSION,
+        ),
+        Sampler(
+            name="langevin",
+            function=langevin.sample,
+            proved=(
+                "each draw is the last of a fixed number of projected Langevin steps from a public start; its privacy is proved "
+                "for these steps, converged or not, and how close it comes to the posterior is a matter of utility"
+            ),
+            condition="a smooth convex loss, and a public number of records",
+            applies=lambda model: model.loss.smoothness < math.inf,
+            options=lambda stage: {"step": stage.step, "steps": stage.steps},
         ),
     )
 }
 
 
-def choose_sampler(name: str, dimension: int, loss: Loss) -> str:
-    """Name of the sampler to use: the one asked for, or for ``"auto"`` the first that applies. Public quantities only.
+def choose_sampler(name: str, model: Model) -> str:
+    """Name of the sampler to use: the one asked for, or for ``"auto"`` the first that applies and suits.
 
-    >>> from gibbsafe.models.losses import LogisticLoss
-    >>> choose_sampler("auto", 1, LogisticLoss()), choose_sampler("auto", 20, LogisticLoss())
-    ('inverse-cdf', 'shell')
+    Public quantities only: number of parameters, loss, parameter set.
+
+    >>> from gibbsafe.models import LogisticRegression
+    >>> [choose_sampler("auto", LogisticRegression(dimension=d, intercept=False)) for d in (1, 20, 200)]
+    ['inverse-cdf', 'shell', 'langevin']
     """
     wanted = _validate.choice("sampler", name, ("auto", *SAMPLERS))
     for sampler in SAMPLERS.values() if wanted == "auto" else (SAMPLERS[wanted],):
-        if sampler.applies(dimension, loss):
+        if sampler.name in model.samplers and sampler.applies(model) and (wanted != "auto" or sampler.suits(model)):
             return sampler.name
-    needed = " or ".join(f"{s.name}: {s.condition}" for s in SAMPLERS.values() if wanted in ("auto", s.name))
-    raise PremiseError(f"sampler = {name!r}: no exact sampler for {dimension} parameters of this loss ({needed})")
+    needed = "; ".join(f"{s.name}: {s.condition}" for s in SAMPLERS.values() if wanted in ("auto", s.name))
+    raise PremiseError(
+        f"sampler = {name!r}: none for {model.name} with {model.parameters} parameters ({needed}){model.sampler_remedy}"
+    )

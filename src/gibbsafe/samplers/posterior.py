@@ -51,6 +51,7 @@ class GibbsPosterior:
     """Density ∝ exp(−β Σ loss − ½ Σ m_j (θ_j − c_j)²) over the p columns of the data (scaled units, intercept included).
 
     ``inverse_temperature`` is β ≥ 0; ``prior_precision`` m > 0 and ``prior_centre`` c are (p,) arrays (a scalar is repeated).
+    With ``ball`` the density is restricted to |θ| ≤ ball; only samplers that project know how to draw from it.
     """
 
     data: RowBlocks
@@ -58,6 +59,7 @@ class GibbsPosterior:
     inverse_temperature: float
     prior_precision: Floats
     prior_centre: Floats
+    ball: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inverse_temperature", _validate.non_negative("inverse_temperature", self.inverse_temperature))

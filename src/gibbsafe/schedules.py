@@ -1,0 +1,197 @@
+"""Which posteriors a plan draws from: temperature, prior and steps of every stage, from public numbers only.
+
+Units: scaled parameters, rows of norm at most 1. L is the loss's Lipschitz constant, G/β the bound on the gradient of a loss
+difference of neighbours (2L under replace-one, L under add-remove, more with several rows per person), Λ = m/β the prior's
+precision per unit of β, D a public guess of |θ|.
+
+- **Exact draw**: μ = G/√m, so β = μ²Λ/(G/β)². Λ = 1.5 √d (G/β)/(μD) balances shrinkage at radius D against noise.
+- **Langevin** with T steps, step h = η/β, η = 1.9/(n·smoothness + 2Λ/3), prior Λ/3, T = ⌈1/(ηΛ)⌉: the contraction
+  c = 1 − ηΛ/3 does not depend on β, so μ² = ½ηβ(G/β)² Φ_T, Φ_T = (1−c^T)(1+c)/((1+c^T)(1−c)), is solved for β.
+- **Estimate in stages**: each stage draws once from a posterior whose prior is centred at the previous draw, with a radius that
+  shrinks; Gaussian DP composes adaptively, so fractions f_i of μ² that add up to 1 cost μ in all. With n final draws the last
+  stage's fraction is shared between them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, replace
+
+import numpy as np
+
+from gibbsafe._numerics import down
+from gibbsafe._validate import fail, positive
+from gibbsafe.errors import BudgetError, PremiseError
+from gibbsafe.models.model import Array, Model
+from gibbsafe.models.prior import GaussianPrior
+from gibbsafe.privacy import Adjacency, Budget, Guarantee, compose
+from gibbsafe.theorems import Constants, Theorem, compare, get
+
+__all__ = ["Request", "Stage", "price"]
+
+LANGEVIN = "langevin-last-iterate"
+#: Shares of μ² and shrinking radii of the four stages of an estimate, and the signal nμ/d below which one stage is better.
+FRACTIONS = (0.10, 0.15, 0.25, 0.50)
+RADII = (1.0, 0.6, 0.4, 0.25)
+WEAKEST_SIGNAL = 8.0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One posterior to draw from, in scaled units; ``prior_centre`` None means the draw of the stage before."""
+
+    inverse_temperature: float
+    prior_precision: tuple[float, ...]
+    prior_centre: tuple[float, ...] | None
+    draws: int
+    step: float | None = None
+    steps: int | None = None
+
+
+def price(
+    stages: tuple[Stage, ...], theorem: Theorem, *, model: Model, adjacency: Adjacency, n: int | None, rows_per_person: int
+) -> Guarantee:
+    """Return what drawing from all stages guarantees: each by the theorem, together by adaptive composition."""
+    claims = []
+    for stage in stages:
+        constants = model.constants(np.array(stage.prior_precision), adjacency=adjacency, n=n, rows_per_person=rows_per_person)
+        constants = replace(constants, step=stage.step, steps=stage.steps)
+        beta, draws = stage.inverse_temperature, stage.draws
+        claims.append(theorem.guarantee(constants, inverse_temperature=beta, adjacency=adjacency, draws=draws))
+    return claims[0] if len(claims) == 1 else compose(claims)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `gibbsafe.plan` was asked, and the rules it applies."""
+
+    model: Model
+    budget: Budget
+    adjacency: Adjacency
+    draws: int
+    _: KW_ONLY
+    n: int | None
+    rows_per_person: int
+    radius: float
+    purpose: str
+
+    def constants(self, precision: Array) -> Constants:
+        """Return the model's constants under a prior."""
+        return self.model.constants(precision, adjacency=self.adjacency, n=self.n, rows_per_person=self.rows_per_person)
+
+    def theorem(self, name: str, sampler: str) -> Theorem:
+        """Return the theorem asked for, or the one that allows the coldest posterior with this sampler."""
+        usable = (LANGEVIN,) if sampler == "langevin" else self.model.theorems
+        if name != "auto":
+            if get(name).name not in usable:
+                raise PremiseError(f"theorem = {name!r}: does not price draws by {sampler}; use {' or '.join(usable)}")
+            return get(name)
+        if len(usable) == 1:
+            return get(usable[0])
+        table = compare(self.constants(self._ones()), self.budget, self.adjacency, self.draws)
+        priced = [row for row in table if row.theorem.name in usable and row.inverse_temperature is not None]
+        if not priced:
+            reasons = "; ".join(f"{row.theorem.name}: {row.failure}" for row in table if row.theorem.name in usable)
+            raise BudgetError(f"budget {self.budget}: no theorem prices this model ({reasons})")
+        return priced[0].theorem
+
+    def stages(self, theorem: Theorem, prior: GaussianPrior | float | None, asked: float | None) -> tuple[Stage, ...]:
+        """Return the stages: one, or several for an estimate with enough signal."""
+        if self.purpose == "posterior":
+            if theorem.name == LANGEVIN:
+                self._only_default(prior, asked)
+                return (self._langevin(self._mu(self.draws), self.radius, self._origin(), self.draws),)
+            return (self._posterior(theorem, prior, asked),)
+        self._only_default(prior, asked)
+        if theorem.name not in ("gaussian-dp", LANGEVIN):
+            raise PremiseError(f"theorem = {theorem.name!r}: an estimate composes by Gaussian DP; use gaussian-dp")
+        return self._estimate(theorem)
+
+    # -- one stage -----------------------------------------------------------------------------------------------
+
+    def _ones(self) -> Array:
+        return np.ones(self.model.parameters)
+
+    def _origin(self) -> tuple[float, ...]:
+        return (0.0,) * self.model.parameters
+
+    def _only_default(self, prior: object, asked: object) -> None:
+        if prior is not None or asked is not None:
+            name = "prior" if prior is not None else "inverse_temperature"
+            fail(name, prior if prior is not None else asked, "left out here: the schedule sets prior and temperature together")
+
+    def _mu(self, draws: int) -> float:
+        """Return μ of each of ``draws`` draws that together spend the budget under Gaussian DP."""
+        gaussian = get("gaussian-dp")
+        constants = self.constants(self._ones())
+        return gaussian.calibrate(constants, self.budget, adjacency=self.adjacency, draws=draws) * constants.gap(self.adjacency)
+
+    def _per_beta(self, mu: float, radius: float) -> tuple[float, float]:
+        """Return (Λ, G/β)."""
+        gap = self.constants(self._ones()).gap(self.adjacency)
+        return 1.5 * math.sqrt(self.model.parameters) * gap / (mu * radius), gap
+
+    def _posterior(self, theorem: Theorem, prior: GaussianPrior | float | None, asked: float | None) -> Stage:
+        d = self.model.parameters
+        if prior is None:
+            precision, centre = self.model.default_precision(self, theorem), np.array(self._origin())
+        else:
+            given = prior if isinstance(prior, GaussianPrior) else GaussianPrior(prior)
+            precision = self.model.precision_from_original(given.precisions(d))
+            centre = self.model.from_original(given.centres(d))[0]
+        constants = self.constants(precision)
+        beta = theorem.calibrate(constants, self.budget, adjacency=self.adjacency, draws=self.draws)
+        if asked is not None:
+            beta = self._within(theorem, constants, positive("inverse_temperature", asked), beta)
+        return Stage(beta, tuple(precision.tolist()), tuple(centre.tolist()), self.draws)
+
+    def _within(self, theorem: Theorem, constants: Constants, asked: float, largest: float) -> float:
+        """Return the β asked for if it is within budget."""
+        claim = theorem.guarantee(constants, inverse_temperature=asked, adjacency=self.adjacency, draws=self.draws)
+        if not self.budget.admits(claim) and down(asked) > largest:
+            raise BudgetError(
+                f"inverse_temperature = {asked:g}: costs {claim}, more than the budget {self.budget} allows (at most {largest:g})"
+            )
+        return asked
+
+    def shrinkage_rule(self, theorem: Theorem) -> Array:
+        """Return the default prior precision βΛ of a linear model, β = μ²Λ/(G/β)²."""
+        ones = self._ones()
+        constants = self.constants(ones)
+        largest = theorem.calibrate(constants, self.budget, adjacency=self.adjacency, draws=self.draws)
+        mu = largest * constants.gap(self.adjacency)
+        per_beta, gap = self._per_beta(mu, self.radius)
+        return ones * (mu * per_beta / gap) ** 2
+
+    def _exact(self, mu: float, radius: float, centre: tuple[float, ...] | None, draws: int) -> Stage:
+        per_beta, gap = self._per_beta(mu, radius)
+        beta = mu**2 * per_beta / gap**2
+        return Stage(beta, (beta * per_beta,) * self.model.parameters, centre, draws)
+
+    def _langevin(self, mu: float, radius: float, centre: tuple[float, ...] | None, draws: int) -> Stage:
+        if self.n is None or self.adjacency == Adjacency.ADD_REMOVE:
+            raise PremiseError("n: the Langevin step needs a public number of records; use replace-one")
+        per_beta, gap = self._per_beta(mu, radius)
+        rate = 1.9 / (self.n * self.model.loss.smoothness + 2 * per_beta / 3)
+        steps = max(1, math.ceil(1 / (rate * per_beta)))
+        keep = 1 - rate * per_beta / 3
+        last = keep**steps
+        growth = (1 - last) * (1 + keep) / ((1 + last) * (1 - keep))
+        beta = 2 * mu**2 / (rate * gap**2 * growth) * (1 - 2.0**-36)
+        precision = (beta * per_beta / 3,) * self.model.parameters
+        return Stage(beta, precision, centre, draws, rate / beta, steps)
+
+    # -- several stages ------------------------------------------------------------------------------------------
+
+    def _estimate(self, theorem: Theorem) -> tuple[Stage, ...]:
+        mu = self._mu(1) * (1 - 2.0**-36)
+        signal = 0.0 if self.n is None else self.n * mu / self.model.parameters
+        fractions, radii = (FRACTIONS, RADII) if signal >= WEAKEST_SIGNAL else ((1.0,), (1.0,))
+        build = self._langevin if theorem.name == LANGEVIN else self._exact
+        stages = []
+        for k, (fraction, shrink) in enumerate(zip(fractions, radii, strict=True)):
+            last = k == len(fractions) - 1
+            draws = self.draws if last else 1
+            centre = self._origin() if k == 0 else None
+            stages.append(build(mu * math.sqrt(fraction / draws), self.radius * shrink, centre, draws))
+        return tuple(stages)
