@@ -27,21 +27,36 @@ def _precision(plan: Plan) -> str:
     return f"{values[0]:.6g}" if len(values) == 1 else f"{values.min():.4g} to {values.max():.4g}, one per parameter"
 
 
+def _stages(plan: Plan) -> list[tuple[str, str]]:
+    """Return one pair of lines for one stage, or one line per stage."""
+    last = plan.stages[-1]
+    steps = "" if last.steps is None else f", {last.steps:,} Langevin steps"
+    if len(plan.stages) == 1:
+        return [("inverse temperature", f"{last.inverse_temperature:.6g}{steps}"), ("prior precision", _precision(plan))]
+    lines = []
+    for k, (stage, claim) in enumerate(zip(plan.stages, plan.stage_guarantees, strict=True), start=1):
+        centre = "the public centre" if stage.prior_centre is not None else "the draw before"
+        spread = 1 / np.sqrt(stage.prior_precision[0])
+        text = f"{claim}: inverse temperature {stage.inverse_temperature:.4g}, prior of sd {spread:.3g} around {centre}"
+        lines.append((f"stage {k}", text + ("" if stage.steps is None else f", {stage.steps:,} steps")))
+    return lines
+
+
 def describe_plan(plan: Plan) -> str:
     """Return the plan: what is claimed and why, what it buys, what else was considered."""
     known = plan.adjacency == Adjacency.REPLACE_ONE
     utility, model = plan.utility, plan.model
     unit = "" if plan.rows_per_person == 1 else f", per person of at most {plan.rows_per_person} records"
-    head = f"Plan: {plan.draws} posterior draw{'s' * (plan.draws != 1)} of {model.name}, {model.parameters} parameters"
+    what = "posterior draw" if plan.purpose == "posterior" else "estimate"
+    head = f"Plan: {plan.draws} {what}{'s' * (plan.draws != 1)} of {model.name}, {model.parameters} parameters"
     claim = _lines(
         [
             ("budget", f"{plan.budget}, {plan.adjacency}{unit}" + (f", n = {plan.n:,}" if known else ", n private")),
             ("guarantee", str(plan.guarantee)),
             ("theorem", f"{plan.theorem.name} ({plan.theorem.reference})"),
-            ("inverse temperature", f"{plan.inverse_temperature:.6g}"),
-            ("prior precision", _precision(plan)),
+            *_stages(plan),
             ("prior radius", f"{plan.prior_radius:.4g} (public guess of |θ| in scaled units: the one knob worth turning)"),
-            ("sampler", f"{plan.sampler}, exact; draws rounded to multiples of {plan.grid:.3g} (scaled units)"),
+            ("sampler", f"{plan.sampler}; draws rounded to multiples of {plan.grid:.3g} (scaled units)"),
         ]
     )
     buys = [("prior noise", f"{utility.prior_sd:.4g} standard deviation per parameter (scaled units)")]
@@ -74,7 +89,7 @@ def describe_certificate(fields: Mapping[str, Any]) -> str:
         ("claim", f"ε = {claim['epsilon']:.6g} at δ = {claim['delta']:g}{mu}"),
         ("neighbours", f"{fields['adjacency']}: {fields['unit']}{size}"),
         ("theorem", f"{theorem['name']}: {theorem['reference']}"),
-        ("inverse temperature", f"{fields['inverse_temperature']:.6g}"),
+        ("inverse temperature", ", ".join(f"{stage['inverse_temperature']:.6g}" for stage in fields["stages"])),
         ("sampler", f"{sampler['name']}: {sampler['proved']}"),
         ("draws", f"{fields['draws']}, slack {fields['slack']:g}, grid {fields['grid']:.3g}"),
         ("randomness", fields["randomness"] + ("" if fields["randomness"] == "secure" else ": for tests only, do not publish")),

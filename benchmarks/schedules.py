@@ -1,0 +1,122 @@
+"""Schedules for estimates: what was tried, on synthetic and public data, by exact draws from every stage.
+
+A schedule is a list of (share of μ², radius) per stage, a function of public numbers. Reported is the mean test log-loss.
+"""
+
+import argparse
+import datetime
+import math
+
+import numpy as np
+from harness import adult, iso, log, machine, save, versions
+
+import gibbsafe as gs
+from gibbsafe.models.model import EncodingOptions
+from gibbsafe.privacy import Adjacency
+from gibbsafe.privacy.profiles import gaussian_mu
+from gibbsafe.samplers import SAMPLERS
+from gibbsafe.schedules import FRACTIONS, RADII, Request
+
+FIVE = (0.06, 0.09, 0.15, 0.25, 0.45), (1.0, 0.7, 0.5, 0.35, 0.2)
+THREE = (0.15, 0.25, 0.60), (1.0, 0.5, 0.3)
+TIGHT = FRACTIONS, (1.0, 0.5, 0.3, 0.18)
+
+
+def plain(fractions, radii):
+    return lambda signal: list(zip(fractions, radii, strict=True))
+
+
+def by_signal(fractions, radii, full, power=0.5):
+    """Radii shrink together where the signal nμ/d is below ``full``."""
+    return lambda signal: [(f, r * min(1.0, (signal / full) ** power)) for f, r in zip(fractions, radii, strict=True)]
+
+
+SCHEDULES = {
+    "one stage": plain((1.0,), (1.0,)),
+    "four stages, radii fixed": plain(FRACTIONS, RADII),
+    "one stage, √ rule from 36": by_signal((1.0,), (1.0,), 36),
+    "three stages, √ rule from 36": by_signal(*THREE, 36),
+    "four stages, √ rule from 36": by_signal(FRACTIONS, RADII, 36),
+    "four stages, √ rule from 16": by_signal(FRACTIONS, RADII, 16),
+    "four stages, √ rule from 64": by_signal(FRACTIONS, RADII, 64),
+    "four stages, linear from 16": by_signal(FRACTIONS, RADII, 16, 1.0),
+    "four stages, tighter radii, √ rule from 36": by_signal(*TIGHT, 36),
+    "five stages, √ rule from 36": by_signal(*FIVE, 36),
+}
+
+
+def breast_cancer():
+    """Thirty features with round public upper bounds, centred at half of them; 455 training rows."""
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = X[order], y[order]
+    means = [30, 40, 200, 2600, 0.2, 0.4, 0.5, 0.25, 0.35, 0.1]
+    errors = [3, 5, 25, 550, 0.03, 0.15, 0.4, 0.06, 0.08, 0.03]
+    worst = [40, 50, 260, 4300, 0.23, 1.1, 1.3, 0.3, 0.7, 0.21]
+    Z = 2 * X / np.array(means + errors + worst) - 1
+    return Z[:455], y[:455], Z[455:], y[455:], math.sqrt(30)
+
+
+def datasets(quick):
+    yield "iso 1e3 × 20", (*iso(1000, 20, 1), math.sqrt(20))
+    yield "iso 1e3 × 5", (*iso(1000, 5, 7), math.sqrt(5))
+    yield "breast cancer 455 × 30", breast_cancer()
+    if not quick:
+        yield "iso 1e4 × 20", (*iso(10_000, 20, 2), math.sqrt(20))
+        table = adult()
+        if table is not None:
+            yield "Adult 32,561 × 49", table
+
+
+def estimate(request, model, blocks, stages, generator):
+    """Draw through the stages exactly; return the last draw (scaled units)."""
+    centre = np.zeros(model.parameters)
+    mu = request._mu(1)
+    for fraction, radius in stages:
+        stage = request._exact(mu * math.sqrt(fraction), request.radius * radius, None, 1)
+        posterior = model.posterior(blocks, stage, centre)
+        centre = SAMPLERS["shell"].function(posterior, 1, generator, None)[0][0]
+    return centre
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes")
+    parser.add_argument("--seeds", type=int, default=12)
+    options = parser.parse_args()
+    rows = []
+    for name, (X, y, X_test, y_test, radius) in datasets(options.quick):
+        model = gs.models.LogisticRegression(dimension=X.shape[1], radius=radius)
+        d = model.parameters
+        blocks, test_rows = model.encode((X, y), EncodingOptions()), model.encode_features(X_test)
+        for epsilon in (0.1, 0.3, 1.0, 3.0):
+            request = Request(
+                model,
+                gs.Budget(epsilon, 1e-6),
+                Adjacency.REPLACE_ONE,
+                1,
+                n=len(y),
+                rows_per_person=1,
+                radius=3 * math.sqrt(d),
+                purpose="estimate",
+            )
+            signal = len(y) * gaussian_mu(epsilon, 1e-6) / d
+            seeds = max(3, options.seeds // 3) if len(y) > 20_000 else options.seeds
+            losses = {}
+            for label, schedule in SCHEDULES.items():
+                found = []
+                for seed in range(seeds):
+                    theta = estimate(request, model, blocks, schedule(signal), np.random.default_rng(seed))
+                    u = test_rows @ theta
+                    found.append(float(np.logaddexp(0, -np.where(y_test == 1, u, -u)).mean()))
+                losses[label] = {"mean": float(np.mean(found)), "se": float(np.std(found, ddof=1) / math.sqrt(seeds))}
+            rows.append({"data": name, "epsilon": epsilon, "signal": signal, "seeds": seeds, "log_loss": losses})
+            log(f"{name}, ε = {epsilon:g}: " + ", ".join(f"{k} {v['mean']:.4f}" for k, v in losses.items()))
+    document = {"date": datetime.date.today().isoformat(), "machine": machine(), "versions": versions(), "rows": rows}
+    save("schedules_quick" if options.quick else "schedules", document)
+
+
+if __name__ == "__main__":
+    main()
