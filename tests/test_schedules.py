@@ -12,7 +12,7 @@ import gibbsafe as gs
 from gibbsafe.models import LogisticRegression
 from gibbsafe.privacy.profiles import gaussian_mu
 from gibbsafe.samplers import GibbsPosterior, langevin
-from gibbsafe.schedules import FRACTIONS
+from gibbsafe.schedules import FRACTIONS, FULL_SIGNAL
 
 BUDGET = gs.Budget(1.0, 1e-6)
 
@@ -53,16 +53,18 @@ def test_no_schedule_is_over_budget(epsilon, delta, draws, n, sampler, cap):
 
 def test_stages_follow_the_public_signal():
     strong, weak = make(n=100_000), make(n=50)
-    assert len(strong.stages) == len(FRACTIONS)
-    assert len(weak.stages) == 1
     assert strong.stages[0].prior_centre == (0.0,) * 4
     assert all(stage.prior_centre is None for stage in strong.stages[1:])
     precisions = [stage.prior_precision[0] for stage in strong.stages]
     assert precisions == sorted(precisions)
     shares = [claim.mu**2 / strong.guarantee.gaussian().mu ** 2 for claim in strong.stage_guarantees]
     assert shares == pytest.approx(FRACTIONS, rel=1e-6)
-    assert len(make(n=None, adjacency="add-remove").stages) == 1  # no public n, no signal to count on
-    assert len(make(n=100_000, adjacency="add-remove").stages) == 4  # a public guess will do: it changes no guarantee
+    signal = 50 * gaussian_mu(1.0, 1e-6) / 4
+    shrink = weak.stages[0].prior_precision[0] / strong.stages[0].prior_precision[0]
+    assert shrink == pytest.approx(FULL_SIGNAL / signal, rel=1e-6)  # precision goes with the inverse square of the radius
+    unknown, guessed = (make(n=n, adjacency="add-remove") for n in (None, 100_000))
+    assert unknown.stages == guessed.stages  # a guess of n is public and changes no guarantee
+    assert make(n=50, adjacency="add-remove").guarantee.epsilon(1e-6) == pytest.approx(1.0)
 
 
 def test_final_draws_share_the_last_stage():

@@ -30,10 +30,11 @@ from gibbsafe.theorems import Constants, Theorem, compare, get
 __all__ = ["Request", "Stage", "price"]
 
 LANGEVIN = "langevin-last-iterate"
-#: Shares of μ² and shrinking radii of the four stages of an estimate, and the signal nμ/d below which one stage is better.
+#: Shares of μ² and shrinking radii of the four stages of an estimate. Where the signal nμ/d is below FULL_SIGNAL, radii shrink
+#: by √(signal/FULL_SIGNAL): a prior as wide as D would let noise through that the data cannot overcome. (docs/schedules.md)
 FRACTIONS = (0.10, 0.15, 0.25, 0.50)
 RADII = (1.0, 0.6, 0.4, 0.25)
-WEAKEST_SIGNAL = 8.0
+FULL_SIGNAL = 16.0
 
 
 @dataclass(frozen=True)
@@ -185,13 +186,12 @@ class Request:
 
     def _estimate(self, theorem: Theorem) -> tuple[Stage, ...]:
         mu = self._mu(1) * (1 - 2.0**-36)
-        signal = 0.0 if self.n is None else self.n * mu / self.model.parameters
-        fractions, radii = (FRACTIONS, RADII) if signal >= WEAKEST_SIGNAL else ((1.0,), (1.0,))
+        signal = math.inf if self.n is None else self.n * mu / self.model.parameters
+        radius = self.radius * min(1.0, math.sqrt(signal / FULL_SIGNAL))
         build = self._langevin if theorem.name == LANGEVIN else self._exact
         stages = []
-        for k, (fraction, shrink) in enumerate(zip(fractions, radii, strict=True)):
-            last = k == len(fractions) - 1
-            draws = self.draws if last else 1
+        for k, (fraction, shrink) in enumerate(zip(FRACTIONS, RADII, strict=True)):
+            draws = self.draws if k == len(FRACTIONS) - 1 else 1
             centre = self._origin() if k == 0 else None
-            stages.append(build(mu * math.sqrt(fraction / draws), self.radius * shrink, centre, draws))
+            stages.append(build(mu * math.sqrt(fraction / draws), radius * shrink, centre, draws))
         return tuple(stages)
