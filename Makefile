@@ -35,6 +35,7 @@ audit: install
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/main_line.py $(if $(QUICK),--quick)
+	.venv-bench/bin/python benchmarks/estimates.py $(if $(QUICK),--quick)
 	.venv-bench/bin/python benchmarks/report.py $(if $(QUICK),--quick)
 
 clean:
