@@ -296,16 +296,16 @@ def test_metric_claims_add_under_one_metric_only():
     claim = MetricDP(0.5, Metric.hamming(), 1e-3)
     assert claim.compose(4) == MetricDP(2.0, Metric.hamming(), 4e-3)
     assert claim.at(2.0).pair == pytest.approx((1.0, 2e-3))
-    from gibbsafe.privacy.metric import compose_metric
-
+    assert compose([claim, claim]) == claim.compose(2)
+    assert MetricDP(epsilon=0.5, metric=Metric.hamming(), delta=1e-3) == claim
     with pytest.raises(gs.PremiseError, match="absolute, hamming"):
-        compose_metric([claim, MetricDP(0.5, Metric.absolute())])
+        compose([claim, MetricDP(0.5, Metric.absolute())])
     with pytest.raises(gs.PremiseError, match=r"\.at\(distance\)"):
         claim.epsilon(1e-6)
     with pytest.raises(gs.PremiseError, match="nothing is claimed"):
         claim.at(2000.0)
     with pytest.raises(gs.PremiseError, match="only proved guarantees compose"):
-        compose([claim])
+        compose([claim, PureDP(1.0)])
 
 
 def test_metric_distances():

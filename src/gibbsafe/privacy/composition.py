@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 from scipy.optimize import minimize_scalar
 
@@ -15,6 +15,7 @@ from gibbsafe._validate import choice, count, fail, non_negative, probability
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy.adjacency import Adjacency
 from gibbsafe.privacy.guarantee import Guarantee
+from gibbsafe.privacy.metric import MetricDP, compose_metric
 from gibbsafe.privacy.profiles import gaussian_delta, slack_delta
 from gibbsafe.privacy.proved import CONVERSIONS, ApproximateDP, ConcentratedDP, GaussianDP
 
@@ -251,8 +252,14 @@ def _plus(delta: float, failure: float) -> float:
     return up(delta + failure) if failure else delta
 
 
-def compose(guarantees: Iterable[Guarantee], *, slack: float = 0.0) -> Composition:
+@overload
+def compose(guarantees: Iterable[Guarantee], *, slack: float = 0.0) -> Composition: ...
+@overload
+def compose(guarantees: Iterable[MetricDP], *, slack: float = 0.0) -> MetricDP: ...
+def compose(guarantees: Iterable[Guarantee] | Iterable[MetricDP], *, slack: float = 0.0) -> Composition | MetricDP:
     """Compose a fixed list of guarantees (they may be adaptive; the list itself is fixed in advance).
+
+    Metric claims compose among themselves, under one metric.
 
     >>> from gibbsafe.privacy import GaussianDP, PureDP
     >>> compose([GaussianDP(0.3), GaussianDP(0.4)]) == compose([GaussianDP(0.4), GaussianDP(0.3)])
@@ -260,4 +267,9 @@ def compose(guarantees: Iterable[Guarantee], *, slack: float = 0.0) -> Compositi
     >>> print(compose([GaussianDP(0.3), PureDP(0.1), PureDP(0.1)]))
     0.3-GDP + 2 × 0.1-DP
     """
-    return Composition(((part, 1) for part in guarantees), slack=slack)
+    parts = list(guarantees)
+    if parts and all(isinstance(part, MetricDP) for part in parts):
+        if slack:
+            fail("slack", slack, "0 for metric claims")
+        return compose_metric([part for part in parts if isinstance(part, MetricDP)])
+    return Composition([(part, 1) for part in parts], slack=slack)  # type: ignore[misc]

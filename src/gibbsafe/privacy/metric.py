@@ -78,13 +78,13 @@ class _Induced:
         return float(np.linalg.norm(difference.ravel()))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class MetricDP:
     """P(S|x) ≤ e^{ερ(x,y)} P(S|y) + δρ(x,y) for all data sets x, y and events S.
 
-    ``epsilon`` and ``delta`` are per unit of distance. A claim that comes from a range argument
-    (``bounded_range=True``) converts to `BoundedRange`, which composes better. Ordinary guarantees exist at a stated
-    distance only: see `at`.
+    ``epsilon`` and ``delta`` are per unit of distance (kept as `epsilon_per_unit` and `delta_per_unit`). A claim that comes from
+    a range argument (``bounded_range=True``) converts to `BoundedRange`, which composes better. Ordinary guarantees exist at a
+    stated distance only: see `at`.
 
     >>> claim = MetricDP(0.5, Metric.hamming())
     >>> print(claim.at(2.0))
@@ -95,18 +95,19 @@ class MetricDP:
 
     epsilon_per_unit: float
     metric: Metric
-    delta_per_unit: float = 0.0
-    bounded_range: bool = False
+    delta_per_unit: float
+    bounded_range: bool
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon_per_unit", non_negative("epsilon", self.epsilon_per_unit))
-        object.__setattr__(self, "delta_per_unit", non_negative("delta", self.delta_per_unit))
-        if isinstance(self.metric, str):
-            object.__setattr__(self, "metric", Metric(self.metric))
-        if not isinstance(self.metric, Metric):
-            fail("metric", self.metric, "a Metric or the name of one")
-        if self.bounded_range and self.delta_per_unit:
-            fail("delta", self.delta_per_unit, "0 for a claim by range")
+    def __init__(self, epsilon: float, metric: Metric | str, delta: float = 0.0, *, bounded_range: bool = False) -> None:
+        named = Metric(metric) if isinstance(metric, str) else metric
+        if not isinstance(named, Metric):
+            fail("metric", metric, "a Metric or the name of one")
+        if bounded_range and delta:
+            fail("delta", delta, "0 for a claim by range")
+        object.__setattr__(self, "epsilon_per_unit", non_negative("epsilon", epsilon))
+        object.__setattr__(self, "metric", named)
+        object.__setattr__(self, "delta_per_unit", non_negative("delta", delta))
+        object.__setattr__(self, "bounded_range", bounded_range)
 
     def at(self, distance: float) -> Guarantee:
         """Return the ordinary guarantee between data sets at most ``distance`` apart."""
