@@ -1,31 +1,37 @@
-"""Try to refute the shell sampler's envelope: log acceptance must be at most 0 on every proposal, whatever the data.
+"""Try to refute the shell sampler's envelope and its squeeze: on every proposal the log acceptance must be at most 0 and lie
+between the bounds that decide without the data, whatever the data.
 
 Random problems (rows, dimension, temperature, prior, loss, degenerate data, unconverged modes) are given envelopes with every
 combination of certificates; all shells and the tail are proposed from equally often, so that the far ones are tried as hard as
-the bulk. Run ``python audits/shell_acceptance.py --proposals 10000000 --rows 100000 --dimension 60``.
+the bulk. Run ``python audits/shell_acceptance.py --proposals 10000000 --report docs/audit-shell.md``.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import math
+import platform
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 
 from gibbsafe.data import Blocks
 from gibbsafe.models.losses import LogisticLoss, Loss, PseudoHuberLoss, SoftHingeLoss, SoftPinballLoss
 from gibbsafe.samplers.envelope import Certificates
-from gibbsafe.samplers.fourth import certified_fourth_moment
+from gibbsafe.samplers.fourth import certified_fourth_moment, fourth_moments
 from gibbsafe.samplers.moments import FAR_RADII, NEAR_RADII, Frame, cubic, grams, taylor
 from gibbsafe.samplers.newton import Mode, find_mode
 from gibbsafe.samplers.posterior import GibbsPosterior
-from gibbsafe.samplers.proposals import build_mixture
+from gibbsafe.samplers.proposals import Proposals, build_mixture
 from gibbsafe.samplers.screen import build_screen
 from gibbsafe.samplers.shell import ShellEnvelope
+from gibbsafe.samplers.squeeze import Squeeze, build_squeeze
 
 KINDS = ("gaussian", "collinear", "constant", "separable", "one label", "clipped", "one-hot", "zero rows", "huge leverage")
 LARGEST_FOURTH_WORK = 2e10
@@ -115,50 +121,102 @@ def random_envelope(posterior: GibbsPosterior, generator: np.random.Generator) -
     mixture = build_mixture(known, float(generator.uniform(0.2, 0.8)))
     even = replace(mixture, log_weights=np.zeros_like(mixture.log_weights))
     screen = build_screen(posterior, frame) if generator.random() < 0.5 else None
-    return ShellEnvelope(posterior, known, even, 0, -1.0, screen)
+    return ShellEnvelope(posterior, known, even, 0, -1.0, screen, random_squeeze(posterior, known, generator))
 
 
-@dataclass(frozen=True)
+def random_squeeze(posterior: GibbsPosterior, known: Certificates, generator: np.random.Generator) -> Squeeze | None:
+    """With or without fourth moments; none in one problem of ten, and where the sums would be too dear."""
+    chance = generator.random()
+    if chance < 0.1:
+        return None
+    sums = None
+    if chance < 0.7 and posterior.data.n_rows * posterior.dimension**4 / 4 < LARGEST_FOURTH_WORK:
+        sums = fourth_moments(posterior, known.frame)
+    return build_squeeze(posterior, known.frame, known.taylor, known.cubic or cubic(posterior, known.frame), sums)
+
+
+@dataclass
 class Audit:
-    """Outcome: proposals judged, problems tried, the largest log acceptance (at most 0), proposals the squeeze rejected."""
-
-    proposals: int
-    problems: int
-    largest: float
-    squeezed: int
-
-
-def audit(proposals: int, rows: int, dimension: int, seed: int, report: Callable[[int, int], None] | None = None) -> Audit:
-    """Judge ``proposals`` proposals over random problems; raises at the first log acceptance above 0.
-
-    The single-precision squeeze is checked on the way: what it rejects must be rejected in double precision too.
+    """Outcome so far. ``closest`` is the least distance of a computed log acceptance from the squeeze's bounds, below 0 on the
+    wrong side, and ``margins`` the least in units of the rounding margin, of which the bounds are widened by two;
+    ``decided`` counts proposals that the squeeze decides, ``rejected`` those that single precision rejects.
     """
+
+    problems: int = 0
+    proposals: int = 0
+    largest: float = -math.inf
+    squeezed: int = 0
+    decided: int = 0
+    closest: float = math.inf
+    margins: float = math.inf
+    rejected: int = 0
+
+
+def check(envelope: ShellEnvelope, batch: Proposals, generator: np.random.Generator, outcome: Audit) -> None:
+    """Judge one batch in every way; raises if two ways disagree or the envelope is too low."""
+    exact = envelope.log_acceptance_of(batch)
+    log_uniform = -generator.standard_exponential(exact.size)
+    hopeless = envelope.hopeless(batch, log_uniform)
+    if (log_uniform[hopeless] <= exact[hopeless]).any():
+        raise AssertionError("single precision rejected a proposal that double precision accepts")
+    outcome.rejected += int(hopeless.sum())
+    outcome.proposals += exact.size
+    outcome.largest = max(outcome.largest, float(exact.max(initial=-math.inf)))
+    if envelope.squeeze is not None:
+        least, most = envelope.squeezed(batch)
+        distance = np.fmin(exact - least, most - exact)
+        outcome.squeezed += exact.size
+        outcome.decided += int(((log_uniform <= least) | (log_uniform > most)).sum())
+        outcome.closest = min(outcome.closest, float(np.nanmin(distance, initial=math.inf)))
+        relative = distance / envelope.margin(np.linalg.norm(batch.points, axis=1))
+        outcome.margins = min(outcome.margins, float(np.nanmin(relative, initial=math.inf)))
+        if (distance < 0).any():
+            raise AssertionError(f"a log acceptance is {outcome.closest} outside the bounds of the squeeze")
+
+
+def audit(proposals: int, rows: int, dimension: int, seed: int, report: Callable[[Audit], None] | None = None) -> Audit:
+    """Judge ``proposals`` proposals over random problems; raises at the first log acceptance above 0 or outside its bounds."""
     generator = np.random.default_rng(seed)
-    done = problems = squeezed = 0
-    largest = -math.inf
-    while done < proposals:
+    outcome = Audit()
+    while outcome.proposals < proposals:
         posterior = random_posterior(generator, rows, dimension)
         envelope = random_envelope(posterior, generator)
-        problems += 1
-        judged = 0
+        outcome.problems += 1
         # As many proposals per problem as set-up is worth, fewer where each is dear.
         dear = posterior.data.n_rows * (posterior.dimension + 80)
         each = min(max(100, math.floor(SECONDS_PER_PROBLEM * 5e9 / max(dear, 1))), proposals // 200)
-        while judged < each:
+        stop = outcome.proposals + each
+        while outcome.proposals < stop:
             batch = envelope.mixture.propose(min(1 << 14, 8 * each), generator)
-            log_acceptance = np.concatenate([envelope.log_acceptance_of(part) for part in batch.parts(256)])
-            log_uniform = -generator.standard_exponential(log_acceptance.size)
-            parts = zip(batch.parts(256), np.split(log_uniform, range(256, log_uniform.size, 256)), strict=True)
-            hopeless = np.concatenate([envelope.hopeless(part, uniform) for part, uniform in parts])
-            if (log_uniform[hopeless] <= log_acceptance[hopeless]).any():
-                raise AssertionError("the squeeze rejected a proposal that double precision accepts")
-            squeezed += int(hopeless.sum())
-            judged += log_acceptance.size
-            largest = max(largest, float(log_acceptance.max(initial=-math.inf)))
-        done += judged
+            for part in batch.parts(256):
+                check(envelope, part, generator, outcome)
         if report is not None:
-            report(done, problems)
-    return Audit(done, problems, largest, squeezed)
+            report(outcome)
+    return outcome
+
+
+def markdown(outcome: Audit, chosen: argparse.Namespace, seconds: float) -> str:
+    """The report that is committed."""
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("gibbsafe", "numpy", "scipy"))
+    options = f"--proposals {chosen.proposals} --rows {chosen.rows} --dimension {chosen.dimension} --seed {chosen.seed}"
+    limits = f"up to {chosen.rows:,} rows and {chosen.dimension} parameters"
+    rows = {
+        "date": datetime.date.today().isoformat(),
+        "versions": f"Python {platform.python_version()}, {versions}",
+        "random problems": f"{outcome.problems:,} ({limits}; all losses, degenerate data, unconverged modes)",
+        "proposals judged": f"{outcome.proposals:,}, all shells and the tail equally often",
+        "largest log acceptance": f"{outcome.largest:.3g} (must be at most 0)",
+        "proposals compared with the squeeze": f"{outcome.squeezed:,}, of which it decides {outcome.decided:,} without the data",
+        "smallest distance of its bounds from the computed log acceptance": (
+            f"{outcome.closest:.3g} (negative would be the wrong side); {outcome.margins:.3g} rounding margins, "
+            "of which the bounds are widened by 2"
+        ),
+        "rejected in single precision": f"{outcome.rejected:,}, all rejected in double precision too",
+        "seconds": f"{seconds:.0f}",
+    }
+    table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+    title = "# Audit of the shell sampler's envelope and squeeze"
+    return f"{title}\n\nWritten by `audits/shell_acceptance.py {options}`.\n\n| | |\n|---|---|\n{table}\n"
 
 
 def main() -> None:
@@ -168,20 +226,22 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--dimension", type=int, default=60)
     parser.add_argument("--seed", type=int, default=20)
+    parser.add_argument("--report", type=Path, help="write the outcome here, as markdown")
     chosen = parser.parse_args()
     started = time.perf_counter()
 
-    def report(done: int, problems: int) -> None:
+    def report(outcome: Audit) -> None:
         seconds = time.perf_counter() - started
-        sys.stderr.write(f"\r{done:,} proposals, {problems} problems, {seconds:.0f} s")
+        sys.stderr.write(f"\r{outcome.proposals:,} proposals, {outcome.problems} problems, {seconds:.0f} s")
         sys.stderr.flush()
 
     outcome = audit(chosen.proposals, chosen.rows, chosen.dimension, chosen.seed, report)
+    text = markdown(outcome, chosen, time.perf_counter() - started)
     sys.stderr.write("\n")
-    print(
-        f"shell envelope: {outcome.proposals:,} proposals over {outcome.problems} problems, largest log acceptance "
-        f"{outcome.largest:.3g} (never above 0), {outcome.squeezed:,} squeezed in agreement with double precision"
-    )
+    print(text)
+    if chosen.report is not None:
+        chosen.report.parent.mkdir(parents=True, exist_ok=True)
+        chosen.report.write_text(text)
 
 
 if __name__ == "__main__":

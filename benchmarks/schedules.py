@@ -38,8 +38,7 @@ SCHEDULES = {
     "three stages, √ rule from 36": by_signal(*THREE, 36),
     "four stages, √ rule from 36": by_signal(FRACTIONS, RADII, 36),
     "four stages, √ rule from 16": by_signal(FRACTIONS, RADII, 16),
-    "four stages, √ rule from 64": by_signal(FRACTIONS, RADII, 64),
-    "four stages, linear from 16": by_signal(FRACTIONS, RADII, 16, 1.0),
+    "four stages, √ rule from 8": by_signal(FRACTIONS, RADII, 8),
     "four stages, tighter radii, √ rule from 36": by_signal(*TIGHT, 36),
     "five stages, √ rule from 36": by_signal(*FIVE, 36),
 }
@@ -63,8 +62,8 @@ def datasets(quick):
     yield "iso 1e3 × 20", (*iso(1000, 20, 1), math.sqrt(20))
     yield "iso 1e3 × 5", (*iso(1000, 5, 7), math.sqrt(5))
     yield "breast cancer 455 × 30", breast_cancer()
+    yield "iso 1e4 × 20", (*iso(10_000, 20, 2), math.sqrt(20))
     if not quick:
-        yield "iso 1e4 × 20", (*iso(10_000, 20, 2), math.sqrt(20))
         table = adult()
         if table is not None:
             yield "Adult 32,561 × 49", table

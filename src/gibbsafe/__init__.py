@@ -3,7 +3,7 @@
 Plan with public knowledge, release with a certificate, ask the release any number of questions for free.
 """
 
-from gibbsafe import models, privacy, theorems
+from gibbsafe import domains, models, privacy, theorems
 from gibbsafe._version import __version__
 from gibbsafe.errors import BudgetError, CertificateError, DomainError, GibbsafeError, ParameterError, PremiseError
 from gibbsafe.plan import Plan, plan
@@ -22,9 +22,20 @@ __all__ = [
     "PremiseError",
     "Release",
     "__version__",
+    "domains",
+    "estimators",
     "models",
     "plan",
     "privacy",
     "theorems",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import `estimators`, which needs scikit-learn, when it is first asked for."""
+    if name == "estimators":
+        from importlib import import_module
+
+        return import_module("gibbsafe.estimators")
+    raise AttributeError(f"module 'gibbsafe' has no attribute {name!r}")

@@ -19,8 +19,8 @@ class Utility:
     Attributes:
         prior_sd: standard deviation of the prior, the noise if the data said nothing (scaled units).
         noise_sd: standard deviation of a draw around the posterior mode if rows spread evenly over all directions and the
-            loss has half its largest curvature; an expectation, not a bound. None if n is not known.
-        excess_risk: upper bound on the expected mean training loss of a draw above that of the best parameter of norm D.
+            loss has half its largest curvature; an expectation, not a bound. None if n is not known or the loss has kinks.
+        excess_risk: upper bound on the expected mean training loss of an exact draw above that of the best parameter of norm D.
         advantage: largest possible true-positive minus false-positive rate of a membership attacker.
         true_positive_rate: largest possible true-positive rate of an attacker with one false alarm in a hundred.
     """
@@ -52,11 +52,12 @@ def predict_utility(plan: Plan) -> Utility:
     precision, beta, d = max(stage.prior_precision), stage.inverse_temperature, plan.model.parameters
     noise = risk = None
     if plan.n is not None:
-        curvature = plan.n * plan.model.loss.smoothness / 2 / d
-        noise = 1 / math.sqrt(beta * curvature + precision)
-        risk = excess_risk_bound(
-            inverse_temperature=beta, prior_precision=precision, radius=plan.prior_radius, parameters=d, n=plan.n
-        )
+        curvature = plan.model.typical_curvature(plan.n)
+        noise = None if curvature is None else 1 / math.sqrt(beta * curvature + precision)
+        if stage.steps is None and stage.prior_centre is not None:  # about exact draws with a prior around the public centre
+            risk = excess_risk_bound(
+                inverse_temperature=beta, prior_precision=precision, radius=plan.prior_radius, parameters=d, n=plan.n
+            )
     return Utility(
         prior_sd=1 / math.sqrt(min(stage.prior_precision)),
         noise_sd=noise,

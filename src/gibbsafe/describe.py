@@ -60,11 +60,11 @@ def describe_plan(plan: Plan) -> str:
         ]
     )
     buys = [("prior noise", f"{utility.prior_sd:.4g} standard deviation per parameter (scaled units)")]
-    if known and utility.noise_sd is not None and utility.excess_risk is not None:
-        buys += [
-            ("expected noise", f"{utility.noise_sd:.4g} if rows spread evenly over all directions"),
-            ("excess risk", f"mean training loss at most {utility.excess_risk:.4g} above the best |θ| ≤ D, in expectation"),
-        ]
+    if known and utility.noise_sd is not None:
+        buys.append(("expected noise", f"{utility.noise_sd:.4g} if rows spread evenly over all directions"))
+    if known and utility.excess_risk is not None:
+        risk = f"mean training loss at most {utility.excess_risk:.4g} above the best |θ| ≤ D, in expectation"
+        buys.append(("excess risk", risk))
     buys += [
         ("attacker's advantage", f"at most {utility.advantage:.4g} over guessing who is in the data"),
         ("", f"finds at most {utility.true_positive_rate:.2%} of members at 1 false alarm in 100"),

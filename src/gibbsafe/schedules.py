@@ -34,7 +34,7 @@ LANGEVIN = "langevin-last-iterate"
 #: by √(signal/FULL_SIGNAL): a prior as wide as D would let noise through that the data cannot overcome. (docs/schedules.md)
 FRACTIONS = (0.10, 0.15, 0.25, 0.50)
 RADII = (1.0, 0.6, 0.4, 0.25)
-FULL_SIGNAL = 16.0
+FULL_SIGNAL = 8.0
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,8 @@ class Request:
             return (self._posterior(theorem, prior, asked),)
         self._only_default(prior, asked)
         if theorem.name not in ("gaussian-dp", LANGEVIN):
-            raise PremiseError(f"theorem = {theorem.name!r}: an estimate composes by Gaussian DP; use gaussian-dp")
+            remedy = "use gaussian-dp" if "gaussian-dp" in self.model.theorems else f"draw {self.model.name} as a posterior"
+            raise PremiseError(f"theorem = {theorem.name!r}: an estimate composes by Gaussian DP; {remedy}")
         return self._estimate(theorem)
 
     # -- one stage -----------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def test_values_and_derivatives_match_mpmath(loss):
     u = np.array([-30.0, -4.0, -1.1, -0.2, 0.0, 0.3, 0.9, 2.5, 7.0, 40.0])
     u, y = arguments(loss, u)
     with mp.workdps(60):
-        for order, method in enumerate((loss.value, loss.slope, loss.curvature, loss.third)):
+        for order, method in enumerate((loss.value, loss.slope, loss.curvature, loss.third, loss.fourth)):
             exact = [float(mp.diff(lambda x: formula(loss, x, mp.mpf(0.3)), mp.mpf(x), order)) for x in u]
             np.testing.assert_allclose(method(u, y), exact, rtol=1e-10, atol=1e-16)
 
@@ -89,6 +89,48 @@ def test_quartic_deficit_holds_and_is_attained(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_fourth_and_fifth_derivatives_are_within_their_ratios_and_attain_them(loss):
+    """The fifth by central differences of the fourth, on a grid that holds the maximisers."""
+    width = getattr(loss, "width", 1.0)
+    middle = {SoftHingeLoss: 1.0}.get(type(loss), 0.0 if loss.margin else 0.3)
+    u, y = arguments(loss, middle + width * np.linspace(-20, 20, 400_001))
+    curvature, fourth = loss.curvature(u, y), loss.fourth(u, y)
+    assert (fourth <= loss.quartic_excess * curvature * (1 + 1e-12)).all()
+    assert (fourth >= -loss.quartic_deficit * curvature * (1 + 1e-12)).all()
+    assert (fourth / curvature).max() >= 0.99 * loss.quartic_excess
+    step = 1e-4 * width
+    fifth = (loss.fourth(u + step, y) - loss.fourth(u - step, y)) / (2 * step)
+    ratio = np.abs(fifth) / curvature
+    assert ratio.max() <= loss.quintic_ratio * (1 + 1e-5)
+    assert ratio.max() >= 0.99 * loss.quintic_ratio
+
+
+def test_the_quintic_ratio_of_the_pseudo_huber_loss_is_its_maximum_rounded_up():
+    with mp.workdps(40):
+        for sign in (1, -1):
+            t = (9 + sign * mp.sqrt(65)) / 8
+            assert 15 * mp.sqrt(t) * abs(3 - 4 * t) / (1 + t) ** 3 <= PseudoHuberLoss(1.0).quintic_ratio
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_taylor_remainders_are_within_the_bounds_of_the_squeeze(loss):
+    """Of the third and of the fourth order, at steps of both signs, in mpmath."""
+    width = getattr(loss, "width", 1.0)
+    middle = {SoftHingeLoss: 1.0}.get(type(loss), 0.0 if loss.margin else 0.3)
+    with mp.workdps(40):
+        for b in (-8.0, -2.0, -0.6, 0.0, 0.35, 1.2, 5.0):
+            u = mp.mpf(middle + width * b)
+            d = [mp.diff(lambda x: formula(loss, x, mp.mpf(0.3)), u, order) for order in range(5)]
+            for share in (-12.0, -3.0, -0.7, -0.1, 0.1, 0.7, 3.0, 12.0):
+                a = mp.mpf(share * width)
+                third = formula(loss, u + a, mp.mpf(0.3)) - sum(d[k] * a**k / mp.factorial(k) for k in range(4))
+                fourth = third - d[4] * a**4 / 24
+                growth = [1 + mp.expm1(loss.self_concordance * abs(a)) / (m + 1) for m in (4, 5)]
+                assert -loss.quartic_deficit / 24 * d[2] * a**4 <= third <= loss.quartic_excess / 24 * growth[0] * d[2] * a**4
+                assert abs(fourth) <= loss.quintic_ratio / 120 * growth[1] * d[2] * abs(a) ** 5
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_curvature_losses_bound_every_step_within_reach(loss):
     generator = np.random.default_rng(5)
     u = 4 * generator.standard_normal(400)
@@ -108,7 +150,7 @@ def test_huge_arguments_neither_warn_nor_give_nan(loss):
     u = np.array([-1e300, -1e155, -800.0, 800.0, 1e155, 1e300, 1e-300, -0.0])
     for target in (0.0, 1e300, -1e300):
         y = None if loss.margin else np.full(len(u), target)
-        for method in (loss.value, loss.slope, loss.curvature, loss.third):
+        for method in (loss.value, loss.slope, loss.curvature, loss.third, loss.fourth):
             assert not np.isnan(method(u, y)).any()
         assert (np.abs(loss.slope(u, y)) <= loss.lipschitz).all()
         assert (loss.value(u, y) >= 0).all()

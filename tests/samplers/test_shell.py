@@ -13,6 +13,7 @@ from scipy.stats import kstest, kstwobign
 
 from gibbsafe.data import Blocks
 from gibbsafe.errors import GibbsafeError, ParameterError, PremiseError
+from gibbsafe.models import LogisticRegression
 from gibbsafe.models.losses import LogisticLoss
 from gibbsafe.samplers import SAMPLERS, GibbsPosterior, choose_sampler, fourth, moments, proposals, screen, shell
 from gibbsafe.samplers.envelope import Certificates, bounds_on_shell
@@ -29,6 +30,7 @@ def _load_audit():
 
 
 audit = _load_audit()
+EXACT = ("inverse-cdf", "shell")
 
 
 def certificates_of(posterior):
@@ -50,6 +52,8 @@ def test_log_acceptance_is_never_above_zero():
     assert outcome.proposals >= 100_000
     assert outcome.problems >= 100
     assert outcome.largest <= 0
+    assert outcome.closest >= 0
+    assert outcome.decided > 0.2 * outcome.squeezed > 0
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -87,14 +91,14 @@ def test_the_screen_and_the_squeeze_never_exceed_the_rise(seed):
     rise = posterior.values(frame.thetas(points)) - frame.value
     margin = envelope.margin(np.linalg.norm(points, axis=1))
     assert (screen.build_screen(posterior, frame).least_rise(points) <= rise + margin).all()
-    assert (envelope._rough_rise(points) <= rise + margin).all()
+    assert (envelope.rough_rise(points) <= rise + margin).all()
 
 
 def test_the_screen_is_used_where_nearly_all_proposals_fail_and_leaves_the_law_alone(monkeypatch):
     """Two-sample Kolmogorov-Smirnov with and without a screen, at false-alarm rate 1e-4 each."""
     rows = np.random.default_rng(23).standard_normal((1500, 6)) / 6
     posterior = GibbsPosterior(Blocks(rows), LogisticLoss(), 0.2, 0.2, 0.0)
-    monkeypatch.setattr(shell._Seconds, "of", lambda posterior: shell._Seconds(1e-4, 1e9, 1e9, 1e9))
+    monkeypatch.setattr(shell.Seconds, "of", lambda posterior: shell.Seconds(1e-4, 1e9, 1e9, 1e9, 1e9))
     plain = shell.prepare(posterior, 1, np.random.default_rng(24))
     screened = replace(plain, screen=screen.build_screen(posterior, plain.certificates.frame), log_acceptance=-5.0)
     samples = []
@@ -213,9 +217,9 @@ def test_same_seed_same_draws():
 def test_sharper_certificates_change_speed_and_not_the_law(monkeypatch):
     """Two-sample Kolmogorov-Smirnov between the cheapest and the dearest envelope, at false-alarm rate 1e-4 each."""
     posterior = logistic(np.random.default_rng(12).standard_normal((400, 3)) / 3, 0.5)
-    monkeypatch.setattr(shell._Seconds, "of", lambda posterior: shell._Seconds(1e-9, 1e9, 1e9, 1e9))
+    monkeypatch.setattr(shell.Seconds, "of", lambda posterior: shell.Seconds(1e-9, 1e9, 1e9, 1e9, 1e9))
     cheap, plain = shell.sample(posterior, 6000, np.random.default_rng(13))
-    monkeypatch.setattr(shell._Seconds, "of", lambda posterior: shell._Seconds(1.0, 0.0, 0.0, 0.0))
+    monkeypatch.setattr(shell.Seconds, "of", lambda posterior: shell.Seconds(1.0, 0.0, 0.0, 0.0, 0.0))
     dear, sharp = shell.sample(posterior, 6000, np.random.default_rng(14))
     assert plain.certificates == ("taylor",)
     assert sharp.certificates == ("taylor", "grams", "cubic", "fourth")
@@ -231,7 +235,7 @@ def _two_sample(first, second):
     return np.abs(gaps[0] - gaps[1]).max() * np.sqrt(len(first) * len(second) / len(pooled))
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("name", EXACT)
 def test_progress_counts_up_to_the_draws(name):
     seen = []
     posterior = logistic(np.random.default_rng(15).standard_normal((300, 1)) / 3)
@@ -243,7 +247,7 @@ def test_progress_counts_up_to_the_draws(name):
     assert seconds == sorted(seconds)
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("name", EXACT)
 def test_diagnostics_cannot_be_pickled_or_copied(name):
     _, diagnostics = SAMPLERS[name].function(logistic(np.ones((5, 1))), 3, np.random.default_rng(17), None)
     assert diagnostics.accepted >= 3
@@ -253,7 +257,7 @@ def test_diagnostics_cannot_be_pickled_or_copied(name):
             leak(diagnostics)
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize("draws", [0, -1, 1.5, True])
 def test_draws_must_be_a_positive_count(name, draws):
     with pytest.raises(ParameterError, match="draws"):
@@ -264,12 +268,12 @@ def test_inverse_cdf_needs_one_parameter():
     with pytest.raises(ParameterError, match="one parameter"):
         SAMPLERS["inverse-cdf"].function(logistic(np.ones((5, 2))), 1, np.random.default_rng(19), None)
     with pytest.raises(PremiseError, match="one parameter"):
-        choose_sampler("inverse-cdf", 2, LogisticLoss())
+        choose_sampler("inverse-cdf", LogisticRegression(dimension=2))
 
 
 def test_unknown_samplers_are_refused():
     with pytest.raises(ParameterError, match="did you mean shell"):
-        choose_sampler("shel", 2, LogisticLoss())
+        choose_sampler("shel", LogisticRegression(dimension=2))
 
 
 def test_a_wrong_envelope_is_caught():

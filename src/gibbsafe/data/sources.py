@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gibbsafe.errors import DomainError
 
-__all__ = ["keep_first_rows", "read_records"]
+__all__ = ["keep_first_rows", "read_records", "read_response", "read_rows"]
 
 
 def read_records(
@@ -27,31 +27,62 @@ def read_records(
     return features, response, None if persons is None else np.asarray(persons)
 
 
+def read_rows(data: Any, feature_names: tuple[str, ...] | None, persons: Any) -> tuple[Any, npt.NDArray[Any] | None]:
+    """Return (features, person) from an array X, a tuple ``(X,)`` or a table: records without a response."""
+    if hasattr(data, "__arrow_c_stream__"):
+        features, _, person = _read_table(data, feature_names, None, persons)
+        return features, person
+    return _only(data), None if persons is None else np.asarray(persons)
+
+
+def read_response(data: Any, target: str, persons: Any) -> tuple[Any, npt.NDArray[Any] | None]:
+    """Return (response, person) from an array y, a tuple ``(y,)`` or a table: records without features."""
+    if hasattr(data, "__arrow_c_stream__"):
+        _, response, person = _read_table(data, (), target, persons)
+        return response, person
+    return _only(data), None if persons is None else np.asarray(persons)
+
+
+def _only(data: Any) -> Any:
+    """Return the array itself, also out of a tuple."""
+    if isinstance(data, tuple):
+        if len(data) != 1:
+            raise DomainError(f"data: {len(data)} arrays, but this model reads one")
+        return data[0]
+    return data
+
+
 def _read_table(
-    table: Any, feature_names: tuple[str, ...] | None, target: str, persons: Any
+    table: Any, feature_names: tuple[str, ...] | None, target: str | None, persons: Any
 ) -> tuple[Any, Any, npt.NDArray[Any] | None]:
     try:
         import pyarrow as pa
     except ImportError as error:
-        raise DomainError("tables need PyArrow: install gibbsafe[files], or pass arrays (X, y)") from error
+        raise DomainError("tables need PyArrow: install gibbsafe[files], or pass arrays") from error
     if feature_names is None:
         raise DomainError("feature_names: not declared by the model, so columns of a table cannot be found; declare them")
     reader = pa.RecordBatchReader.from_stream(table)
-    wanted = [*feature_names, target] + ([persons] if isinstance(persons, str) else [])
+    wanted = [*feature_names, *([] if target is None else [target]), *([persons] if isinstance(persons, str) else [])]
     present = reader.schema.names
     for name in wanted:
         if present.count(name) != 1:
             raise DomainError(f"column {name!r}: found {present.count(name)} times in the table, must be there once")
-    features, responses, people = [], [], []
+    features = [np.empty((0, len(feature_names)))]
+    responses, people = [], []
     for batch in reader:
-        features.append(np.column_stack([_numbers(batch.column(name), name) for name in feature_names]))
-        responses.append(_plain(batch.column(target)))
+        columns = [_numbers(batch.column(name), name) for name in feature_names]
+        features.append(np.column_stack(columns) if columns else np.empty((batch.num_rows, 0)))
+        if target is not None:
+            responses.append(_plain(batch.column(target)))
         if isinstance(persons, str):
             people.append(_plain(batch.column(persons)))
-    if not features:
-        return np.empty((0, len(feature_names))), np.empty(0), np.empty(0)
-    person = np.concatenate(people) if people else (None if persons is None else np.asarray(persons))
-    return np.concatenate(features), np.concatenate(responses), person
+    given = None if persons is None or isinstance(persons, str) else np.asarray(persons)
+    person = _joined(people) if isinstance(persons, str) else given
+    return np.concatenate(features), _joined(responses), person
+
+
+def _joined(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return np.concatenate(parts) if parts else np.empty(0)
 
 
 def _numbers(column: Any, name: str) -> npt.NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,14 +12,23 @@ import numpy as np
 
 from gibbsafe._validate import count, fail
 from gibbsafe.data.blocks import Blocks
-from gibbsafe.data.sources import keep_first_rows, read_records
+from gibbsafe.data.sources import read_records
 from gibbsafe.domains import Ball, Box, as_matrix, clip_rows, require_finite
 from gibbsafe.errors import DomainError
 from gibbsafe.models.model import Array, EncodingOptions, Model
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants
 
-__all__ = ["LinearModel"]
+__all__ = ["LinearModel", "check_names"]
+
+
+def check_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ...] | None:
+    """Return column names as a tuple, None if none are declared; refuse what does not name every column once."""
+    if names is None:
+        return None
+    if len(names) != dimension or len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
+        fail("feature_names", tuple(names), f"{dimension} different names")
+    return tuple(names)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,11 +71,7 @@ class LinearModel(Model):
         object.__setattr__(self, "_domain", domain)
         if not isinstance(self.intercept, bool):
             fail("intercept", self.intercept, "True or False")
-        if self.feature_names is not None:
-            names = tuple(self.feature_names)
-            if len(names) != self.dimension or len(set(names)) != len(names) or not all(isinstance(n, str) for n in names):
-                fail("feature_names", names, f"{self.dimension} different names")
-            object.__setattr__(self, "feature_names", names)
+        object.__setattr__(self, "feature_names", check_names(self.feature_names, self.dimension))
 
     # -- geometry ------------------------------------------------------------------------------------------------
 
@@ -90,15 +96,21 @@ class LinearModel(Model):
         slope = self.loss.lipschitz * rows_per_person
         lengths = [self.domain.radius * self.row_scale] + ([self.row_scale] if self.intercept else [])
         precisions = [float(prior_precision[: self.dimension].min())] + ([float(prior_precision[-1])] if self.intercept else [])
+        differences = self._difference_blocks(precisions)
         return Constants(
             lipschitz=tuple(slope * length for length in lengths),
+            difference_lipschitz=None if differences is None else tuple(rows_per_person * block for block in differences),
             convex=True,
-            smoothness=self.loss.smoothness,
+            smoothness=self.loss.smoothness if math.isfinite(self.loss.smoothness) else None,
             prior_precision=tuple(precisions),
             prior_smoothness=float(prior_precision.max()),
             n=n if adjacency == Adjacency.REPLACE_ONE else None,
             dimension=self.parameters,
         )
+
+    def _difference_blocks(self, precisions: list[float]) -> tuple[float, ...] | None:
+        """Bounds per block on the gradient of a loss difference under whole-row replacement, where they are below 2L."""
+        return None
 
     def _column_scale(self) -> Array:
         return self.domain.scale * self.row_scale
@@ -155,11 +167,8 @@ class LinearModel(Model):
         targets = self._encode_response(response, options.on_invalid)
         if len(targets) != len(rows):
             raise DomainError(f"y: {len(targets)} values for {len(rows)} rows")
-        if options.n is not None and options.n != len(rows):
-            raise DomainError(f"data: {len(rows)} records, but the plan declares n = {options.n}; make a plan for this n")
-        if options.rows_per_person is not None:
-            kept = keep_first_rows(person, len(rows), options.rows_per_person)
-            rows, targets = rows[kept], targets[kept]
+        kept = options.kept(len(rows), person)
+        rows, targets = rows[kept], targets[kept]
         if self.loss.margin:
             rows *= targets[:, None].astype(rows.dtype)
             return Blocks(rows)

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from gibbsafe._validate import fail
 from gibbsafe.domains import Labels
-from gibbsafe.models.linear import LinearModel
+from gibbsafe.models.classifier import LinearClassifier
 from gibbsafe.models.losses import LogisticLoss, Loss
 from gibbsafe.models.model import Array, register
 
@@ -20,7 +19,7 @@ __all__ = ["LogisticRegression"]
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class LogisticRegression(LinearModel):
+class LogisticRegression(LinearClassifier):
     """Binary outcomes with loss log(1 + exp(−y xᵀθ)): 1-Lipschitz, 1/4-smooth, |f'''| ≤ f'' on rows of norm at most 1.
 
     ``labels=(a, b)`` are declared, not read from the data; b is the positive class. See `LinearModel` for the rest.
@@ -31,22 +30,11 @@ class LogisticRegression(LinearModel):
     """
 
     name = "LogisticRegression"
-    labels: tuple[Any, Any] = (0, 1)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.labels, tuple | list) or len(self.labels) != 2:
-            fail("labels", self.labels, "a pair (negative, positive)")
-        object.__setattr__(self, "labels", tuple(self.labels))
-        Labels(*self.labels)
 
     @property
     def loss(self) -> Loss:
         """Logistic loss of the margin."""
         return LogisticLoss()
-
-    def _encode_response(self, response: Any, on_invalid: str) -> Array:
-        return Labels(*self.labels).encode(response, on_invalid)
 
     def predict_proba(self, features: Any, draws: Array) -> Array:
         """Return the probability of (negative, positive) per row, averaged over draws in the user's units."""
@@ -57,7 +45,3 @@ class LogisticRegression(LinearModel):
     def predict(self, features: Any, draws: Array) -> npt.NDArray[Any]:
         """Return the more probable label per row."""
         return Labels(*self.labels).decode(self.predict_proba(features, draws)[:, 1] > 0.5)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the declaration as plain data."""
-        return self._declaration(labels=list(self.labels))

@@ -1,12 +1,18 @@
 """Convex scalar losses f(u, y) of a linear predictor u = zᵀθ, with the constants the theorems and samplers rely on.
 
 Margin losses fold the label into the row (rows are y_i z_i) and take no target. For rows of norm at most R the Lipschitz
-constant of θ ↦ f(zᵀθ, y) is R times `lipschitz` and its smoothness R² times `smoothness`. Two constants bound how fast the
+constant of θ ↦ f(zᵀθ, y) is R times `lipschitz` and its smoothness R² times `smoothness`. Constants bound how fast the
 curvature can change, and are what makes exact rejection sampling possible (`gibbsafe.samplers.shell`):
 
 - `self_concordance` κ:      |f'''| ≤ κ f'', so f(u+a) ≥ f + f'a + f'' (e^{−κ|a|} + κ|a| − 1)/κ²;
 - `quartic_deficit` κ₄:      f''(u+x) ≥ f''(u) + f'''(u) x − κ₄ f''(u) x²/2 for every u and x, so
-  f(u+a) ≥ f + f'a + f''a²/2 + f'''a³/6 − κ₄ f'' a⁴/24.
+  f(u+a) ≥ f + f'a + f''a²/2 + f'''a³/6 − κ₄ f'' a⁴/24;
+- `quartic_excess` K₄⁺, `quintic_ratio` K₅:      f'''' ≤ K₄⁺ f'' and |f'''''| ≤ K₅ f'', which bound the same remainder from above
+  and the next one from both sides (`gibbsafe.samplers.squeeze`).
+
+With T = tanh(u/2) the logistic loss has f'' = (1 − T²)/4, f'''' = f''(1 − 6f'') and |f'''''| = f''|T(3T² − 2)|: K₄⁺ = K₅ = 1.
+The pseudo-Huber loss has f''''/f'' = 3(4t − 1)/(1 + t)² at t = x² (width 1), largest at t = 3/2, so K₄⁺ = 2.4, and
+|f'''''|/f'' = 15|x||3 − 4t|/(1 + t)³, stationary where 4t² − 9t + 1 = 0, larger at the smaller root: K₅ = 9.322 at most.
 
 For the logistic loss f''(u+x)/f''(u) = sech²(h+b)/sech²(b) with h = x/2, b = u/2, and the second bound is
 sech²(h+b) ≥ sech²(b)(1 − 2h tanh b − h²), hence κ₄ = 1/2. Proof for b ≥ 0 (the rest by symmetry), T = tanh b, τ = tanh(b+h).
@@ -81,7 +87,17 @@ class Loss(ABC):
     @property
     @abstractmethod
     def quartic_deficit(self) -> float:
-        """κ₄ with f''(u+x) ≥ f''(u) + f'''(u) x − κ₄ f''(u) x²/2."""
+        """κ₄ with f''(u+x) ≥ f''(u) + f'''(u) x − κ₄ f''(u) x²/2; letting x → 0, f'''' ≥ −κ₄ f''."""
+
+    @property
+    @abstractmethod
+    def quartic_excess(self) -> float:
+        """K₄⁺ with f'''' ≤ K₄⁺ f''."""
+
+    @property
+    @abstractmethod
+    def quintic_ratio(self) -> float:
+        """K₅ with |f'''''| ≤ K₅ f''."""
 
     @abstractmethod
     def value(self, u: Floats, y: Floats | None = None) -> Floats:
@@ -98,6 +114,10 @@ class Loss(ABC):
     @abstractmethod
     def third(self, u: Floats, y: Floats | None = None) -> Floats:
         """Third derivative f''' in u, elementwise."""
+
+    @abstractmethod
+    def fourth(self, u: Floats, y: Floats | None = None) -> Floats:
+        """Fourth derivative f'''' in u, elementwise."""
 
     def total(self, u: Floats, y: Floats | None = None) -> Floats:
         """Sum of the losses over rows: the column sums of `value`."""
@@ -167,6 +187,12 @@ def _bell(x: Floats) -> tuple[Floats, Floats]:
     return height, height * np.copysign((1 - decay) / (1 + decay), -x)
 
 
+def _bell_bend(x: Floats) -> Floats:
+    """Fourth derivative of log(1 + e^x): h(1 − 6h) of the second, h."""
+    height = _bell(x)[0]
+    return np.asarray(height * (1 - 6 * height))
+
+
 def _residual(u: Floats, y: Floats | None) -> Floats:
     """y − u, with targets repeated over chains; an overflow to infinity is a residual like any other."""
     assert y is not None
@@ -183,6 +209,8 @@ class LogisticLoss(Loss):
     smoothness = 0.25
     self_concordance = 1.0
     quartic_deficit = 0.5
+    quartic_excess = 1.0
+    quintic_ratio = 1.0
 
     def value(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return _softplus(-u)
@@ -199,6 +227,9 @@ class LogisticLoss(Loss):
 
     def third(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return _bell(u)[1]
+
+    def fourth(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
+        return _bell_bend(u)
 
     def total(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return _softplus_total(-u)
@@ -244,6 +275,16 @@ class SoftHingeLoss(Loss):
         """1/(2h²)."""
         return 0.5 / self.width**2
 
+    @property
+    def quartic_excess(self) -> float:
+        """1/h²."""
+        return 1 / self.width**2
+
+    @property
+    def quintic_ratio(self) -> float:
+        """1/h³."""
+        return 1 / self.width**3
+
     def _scaled(self, u: Floats) -> Floats:
         with np.errstate(over="ignore"):
             return np.asarray((1 - u) / self.width)
@@ -260,6 +301,9 @@ class SoftHingeLoss(Loss):
 
     def third(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return -_bell(self._scaled(u))[1] / self.width**2
+
+    def fourth(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
+        return _bell_bend(self._scaled(u)) / self.width**3
 
     def total(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return np.asarray(self.width * _softplus_total(self._scaled(u)))
@@ -297,6 +341,16 @@ class SoftPinballLoss(Loss):
         """1/(2h²)."""
         return 0.5 / self.width**2
 
+    @property
+    def quartic_excess(self) -> float:
+        """1/h²."""
+        return 1 / self.width**2
+
+    @property
+    def quintic_ratio(self) -> float:
+        """1/h³."""
+        return 1 / self.width**3
+
     def _scaled(self, u: Floats, y: Floats | None) -> Floats:
         with np.errstate(over="ignore"):
             return np.asarray(-_residual(u, y) / self.width)
@@ -316,6 +370,9 @@ class SoftPinballLoss(Loss):
 
     def third(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return _bell(self._scaled(u, y))[1] / self.width**2
+
+    def fourth(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
+        return _bell_bend(self._scaled(u, y)) / self.width**3
 
 
 @dataclass(frozen=True)
@@ -344,6 +401,16 @@ class PseudoHuberLoss(Loss):
         """3/δ²."""
         return 3 / self.width**2
 
+    @property
+    def quartic_excess(self) -> float:
+        """2.4/δ²."""
+        return 2.4 / self.width**2
+
+    @property
+    def quintic_ratio(self) -> float:
+        """9.322/δ³."""
+        return 9.322 / self.width**3
+
     def _scaled(self, u: Floats, y: Floats | None) -> tuple[Floats, Floats]:
         with np.errstate(over="ignore"):
             ratio = np.asarray(_residual(u, y) / self.width)
@@ -370,3 +437,10 @@ class PseudoHuberLoss(Loss):
         finite = ~np.isinf(root)
         direction = np.divide(ratio, root, where=finite, out=np.sign(ratio))
         return np.asarray(3 / self.width * direction * (1 / root) ** 4)
+
+    def fourth(self, u: Floats, y: Floats | None = None) -> Floats:
+        """3(4r² − 1)(1 + r²)^{−7/2}/δ² at r = x/δ."""
+        ratio, root = self._scaled(u, y)
+        finite = ~np.isinf(root)
+        direction = np.divide(ratio, root, where=finite, out=np.sign(ratio))  # r/√(1 + r²)
+        return np.asarray(3 / self.width**2 * (5 * np.square(direction) - 1) * (1 / root) ** 5)

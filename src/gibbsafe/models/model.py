@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,8 +13,11 @@ import numpy.typing as npt
 
 from gibbsafe._validate import choice
 from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.sources import keep_first_rows
+from gibbsafe.errors import DomainError
 from gibbsafe.models.losses import Loss
 from gibbsafe.privacy import Adjacency
+from gibbsafe.samplers.closed_form import NormalPosterior
 from gibbsafe.samplers.posterior import GibbsPosterior
 from gibbsafe.theorems import Constants, Theorem
 
@@ -33,6 +37,12 @@ class EncodingOptions:
     storage: str = "float64"
     rows_per_person: int | None = None
     n: int | None = None
+
+    def kept(self, rows: int, persons: npt.NDArray[Any] | None) -> slice | npt.NDArray[np.intp]:
+        """Which of this many rows to keep: all, or the first ones of every person; refuse a number that is not the plan's."""
+        if self.n is not None and self.n != rows:
+            raise DomainError(f"data: {rows} records, but the plan declares n = {self.n}; make a plan for this n")
+        return slice(None) if self.rows_per_person is None else keep_first_rows(persons, rows, self.rows_per_person)
 
 
 class Model(ABC):
@@ -106,7 +116,12 @@ class Model(ABC):
         """Return the prior precision (scaled) of a plan that names no prior."""
         return request.shrinkage_rule(theorem)
 
-    def posterior(self, data: Blocks, stage: Stage, centre: Array) -> GibbsPosterior:
+    def typical_curvature(self, n: int) -> float | None:
+        """Curvature of n losses per direction if rows spread evenly and each has half its largest one; None for kinks."""
+        smoothness = self.loss.smoothness
+        return n * smoothness / 2 / self.parameters if math.isfinite(smoothness) else None
+
+    def posterior(self, data: Blocks, stage: Stage, centre: Array) -> GibbsPosterior | NormalPosterior:
         """Return the posterior of one stage on encoded records."""
         precision = np.array(stage.prior_precision)
         return GibbsPosterior(data, self.loss, stage.inverse_temperature, precision, centre, self.ball)

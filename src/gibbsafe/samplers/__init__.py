@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gibbsafe import _validate
 from gibbsafe.errors import PremiseError
-from gibbsafe.samplers import inverse_cdf, langevin, shell
+from gibbsafe.samplers import closed_form, inverse_cdf, langevin, shell
 from gibbsafe.samplers.diagnostics import Diagnostics, Progress
 from gibbsafe.samplers.posterior import GibbsPosterior
 
@@ -48,6 +48,16 @@ class Sampler:
 SAMPLERS: dict[str, Sampler] = {
     sampler.name: sampler
     for sampler in (
+        Sampler(
+            name="closed-form",
+            function=closed_form.sample,
+            proved=(
+                "draws are independent and exactly distributed as the posterior, for every data set: it is a normal "
+                "distribution whose mean and precision are known in closed form"
+            ),
+            condition="a posterior in closed form",
+            applies=lambda model: True,  # to the models that name it
+        ),
         Sampler(
             name="inverse-cdf",
             function=inverse_cdf.sample,
@@ -97,7 +107,9 @@ def choose_sampler(name: str, model: Model) -> str:
     for sampler in SAMPLERS.values() if wanted == "auto" else (SAMPLERS[wanted],):
         if sampler.name in model.samplers and sampler.applies(model) and (wanted != "auto" or sampler.suits(model)):
             return sampler.name
-    needed = "; ".join(f"{s.name}: {s.condition}" for s in SAMPLERS.values() if wanted in ("auto", s.name))
+    asked = model.samplers if wanted == "auto" else (wanted,)
+    needed = "; ".join(f"{s.name}: {s.condition}" for s in SAMPLERS.values() if s.name in asked)
+    known = "" if wanted in asked and wanted in model.samplers else f"; it is drawn by {' or '.join(model.samplers)}"
     raise PremiseError(
-        f"sampler = {name!r}: none for {model.name} with {model.parameters} parameters ({needed}){model.sampler_remedy}"
+        f"sampler = {name!r}: none for {model.name} with {model.parameters} parameters ({needed}){known}{model.sampler_remedy}"
     )

@@ -17,12 +17,24 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
-from scipy.linalg.blas import ssyrk
 
 from gibbsafe.samplers.newton import Mode
 from gibbsafe.samplers.posterior import GibbsPosterior
 
-__all__ = ["Cubic", "Frame", "Grams", "Taylor", "cubic", "fourth_moment", "grams", "svec_scale", "taylor", "weighted_gram"]
+__all__ = [
+    "Cubic",
+    "Frame",
+    "Grams",
+    "Seconds",
+    "Taylor",
+    "cubic",
+    "fill_pairs",
+    "grams",
+    "pairs_of",
+    "svec_scale",
+    "taylor",
+    "weighted_gram",
+]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -30,6 +42,9 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 FAR_RADII = (1.5, 2.0, 2.8, 4.5, 10.0, 40.0)
 NEAR_RADII = (0.7, 0.85, 0.95, 1.0, 1.05, 1.1, 1.16, 1.23, 1.3, 1.4, 1.7)
 ROWS = 1024
+LARGEST_CUBIC_DIMENSION = 128
+#: The fourth moment is a square matrix of p(p+1)/2 rows: 27 MB at p = 60.
+LARGEST_FOURTH_DIMENSION = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +76,14 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Taylor:
-    """Sums of the cheapest pass: Σ β|f‴_i||y_i| y_i y_iᵀ, Σ β w_i |y_i|² y_i y_iᵀ, Σ|y_i| and Σ|z_i|."""
+    """Sums of the cheapest pass: Σ β|f‴_i||y_i| y_i y_iᵀ, Σ β w_i |y_i|² y_i y_iᵀ, Σ|y_i| and Σ|z_i|; max|y_i| and max|z_i|."""
 
     cubic: Floats
     quartic: Floats
     sum_of_norms: float
     sum_of_row_norms: float
+    largest_norm: float
+    largest_row_norm: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +96,14 @@ class Grams:
 
 @dataclass(frozen=True, eq=False)
 class Cubic:
-    """C(v) = β Σ f'''_i a_i³/6 = s² cᵀv + C₀(v): ``linear`` is c, ``spread`` the matrix F Fᵀ of C₀(v) = vᵀF svec(vvᵀ)."""
+    """C(v) = β Σ f'''_i a_i³/6 = s² cᵀv + C₀(v): ``linear`` is c, ``spread`` the matrix F Fᵀ of C₀(v) = vᵀF svec(vvᵀ).
+
+    ``flat`` holds (β/6) Σ f'''_i y_ij y_ik y_il in row j and column (k, l), k ≤ l.
+    """
 
     linear: Floats
     spread: Floats
+    flat: Floats
 
 
 def weighted_gram(white: Floats, weights: Floats) -> Floats:
@@ -93,6 +114,7 @@ def weighted_gram(white: Floats, weights: Floats) -> Floats:
 
 def taylor(posterior: GibbsPosterior, frame: Frame) -> Taylor:
     """The sums of `Taylor`, in one pass."""
+    largest = np.zeros(2)
 
     def block(rows: Floats, y: Floats | None) -> tuple[Floats | float, ...]:
         predictor = rows @ frame.centre
@@ -100,13 +122,14 @@ def taylor(posterior: GibbsPosterior, frame: Frame) -> Taylor:
         squares = np.einsum("ij,ij->i", white, white)
         norms = np.sqrt(squares)
         row_norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        np.maximum(largest, (norms.max(initial=0.0), row_norms.max(initial=0.0)), out=largest)
         third = np.abs(posterior.loss.third(predictor, y)) * norms
         fourth = posterior.loss.curvature(predictor, y) * squares
         return weighted_gram(white, third), weighted_gram(white, fourth), float(norms.sum()), float(row_norms.sum())
 
     third, fourth, sum_of_norms, sum_of_row_norms = posterior.data.reduce(block, ROWS)
     beta = posterior.inverse_temperature
-    return Taylor(beta * third, beta * fourth, sum_of_norms, sum_of_row_norms)
+    return Taylor(beta * third, beta * fourth, sum_of_norms, sum_of_row_norms, float(largest[0]), float(largest[1]))
 
 
 def grams(posterior: GibbsPosterior, frame: Frame, shares: tuple[float, ...], known: Grams | None = None) -> Grams:
@@ -133,13 +156,20 @@ def svec_scale(width: int) -> Floats:
     return np.where(row == column, 1.0, np.sqrt(2.0))
 
 
-def _pairs(white: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:
+def fill_pairs(white: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:
     """Products y_j y_k, j ≤ k, of the columns of ``white`` (p, rows) into ``out`` (p(p+1)/2, rows)."""
     start = 0
     for j in range(len(white)):
         stop = start + len(white) - j
         np.multiply(white[j:], white[j], out=out[start:stop])
         start = stop
+
+
+def pairs_of(columns: Floats) -> Floats:
+    """Products v_j v_k, j ≤ k, of points given as columns (p, points): the packed upper triangles of vvᵀ, unscaled."""
+    products = np.empty((len(columns) * (len(columns) + 1) // 2, columns.shape[1]))
+    fill_pairs(columns, products)
+    return products
 
 
 def cubic(posterior: GibbsPosterior, frame: Frame) -> Cubic:
@@ -154,7 +184,7 @@ def cubic(posterior: GibbsPosterior, frame: Frame) -> Cubic:
         third = posterior.inverse_temperature / 6 * posterior.loss.third(rows @ frame.centre, y)
         white = np.ascontiguousarray((rows @ frame.scale).T)
         products = pairs[:, : len(rows)]
-        _pairs(white, products)
+        fill_pairs(white, products)
         return ((white * third) @ products.T,)
 
     (flat,) = posterior.data.reduce(block, ROWS)
@@ -166,33 +196,29 @@ def cubic(posterior: GibbsPosterior, frame: Frame) -> Cubic:
     trace_part[row, index] += linear[column] / 3
     trace_part[column, index] += linear[row] / 3
     rest = (flat - trace_part) * svec_scale(p)
-    return Cubic(linear, rest @ rest.T)
+    return Cubic(linear, rest @ rest.T, flat)
 
 
-def fourth_moment(posterior: GibbsPosterior, frame: Frame) -> tuple[Floats, float]:
-    """M₄ = Σ β w_i svec(y_i y_iᵀ) svec(y_i y_iᵀ)ᵀ, and a bound on its error in spectral norm.
+@dataclass(frozen=True)
+class Seconds:
+    """Rough cost, on one core, of an evaluation in a batch, a Gram matrix, the cubic, a fourth moment without and with proof."""
 
-    Summed in single precision within a block (half the time), in double between blocks: each entry of a block's product of
-    ``ROWS`` terms carries a relative error of at most (ROWS + 4)·2⁻²⁴ of Σ|terms|, and |Σ|terms|| ≤ the trace in norm.
-    """
-    p = posterior.dimension
-    size = p * (p + 1) // 2
-    pairs = np.empty((size, ROWS), dtype=np.float32)
+    evaluation: float
+    gram: float
+    cubic: float
+    moment: float
+    fourth: float
 
-    def block(rows: Floats, y: Floats | None) -> tuple[Floats | float, ...]:
-        weights = posterior.inverse_temperature * posterior.loss.curvature(rows @ frame.centre, y)
-        white = np.ascontiguousarray((rows @ frame.scale).T)
-        norms = np.einsum("ji,ji->i", white, white)
-        # svec(yyᵀ)√w = svec of (w^{1/4} y)(w^{1/4} y)ᵀ
-        shrunk = (white * np.sqrt(np.sqrt(weights))).astype(np.float32)
-        products = pairs[:, : len(rows)]
-        _pairs(shrunk, products)
-        if not len(rows):
-            return np.zeros((size, size)), 0.0
-        upper = ssyrk(1.0, products.T, trans=1, lower=0)
-        return upper.astype(np.float64), float((weights * norms**2).sum())
-
-    moment, trace = posterior.data.reduce(block, ROWS)
-    moment = np.triu(moment) + np.triu(moment, 1).T
-    scale = svec_scale(p)
-    return moment * np.outer(scale, scale), float(trace) * (ROWS + 8) * 2.0**-24
+    @classmethod
+    def of(cls, posterior: GibbsPosterior) -> Seconds:
+        """Fitted to timings of NumPy with OpenBLAS; only decides what is worth computing."""
+        n, p = posterior.data.n_rows, posterior.dimension
+        pairs = p * (p + 1) / 2
+        moment = n * (0.02 * pairs**2 + 0.6 * pairs) * 1e-9
+        return cls(
+            evaluation=n * (0.1 * p + 8) * 1e-9,
+            gram=n * (0.05 * p**2 + 1.5 * p + 80) * 1e-9,
+            cubic=n * (0.1 * p * pairs + 0.6 * pairs) * 1e-9,
+            moment=moment,
+            fourth=moment + 3e-10 * pairs**3 + 1e-2,
+        )

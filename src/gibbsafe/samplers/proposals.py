@@ -117,7 +117,7 @@ class Proposals:
     log_envelope: Floats
     index: npt.NDArray[np.intp]  # which component: the last is the tail
 
-    def take(self, which: slice | npt.NDArray[np.bool_]) -> Proposals:
+    def take(self, which: slice | npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Proposals:
         """Some of the survivors."""
         return Proposals(self.proposed, self.points[which], self.log_envelope[which], self.index[which])
 

@@ -21,7 +21,7 @@ from gibbsafe.data.blocks import Blocks
 from gibbsafe.samplers.moments import ROWS, Frame, weighted_gram
 from gibbsafe.samplers.posterior import GibbsPosterior
 
-__all__ = ["Screen", "build_screen", "rough_error"]
+__all__ = ["Screen", "build_screen", "rough_error", "rough_rise"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -43,6 +43,14 @@ def rough_error(posterior: GibbsPosterior, totals: Floats, thetas: Floats, sum_o
     argument = loss.lipschitz * (posterior.dimension + 6) * sum_of_row_norms * np.linalg.norm(thetas, axis=1)
     summed = 256 * (np.abs(totals) + posterior.data.n_rows / loss.self_concordance)
     return np.asarray(2 * SINGLE * (argument + summed))
+
+
+def rough_rise(posterior: GibbsPosterior, frame: Frame, sum_of_row_norms: float, points: Floats) -> Floats:
+    """Lower bound of U(θ) − U(t): a single-precision sum less its worst-case error."""
+    thetas = frame.thetas(points)
+    total = posterior.rough_loss_totals(thetas)
+    total = total - rough_error(posterior, total, thetas, sum_of_row_norms)
+    return np.asarray(posterior.inverse_temperature * total + posterior.prior_values(thetas) - frame.value)
 
 
 @dataclass(frozen=True, eq=False)

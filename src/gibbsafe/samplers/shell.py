@@ -15,9 +15,12 @@ twice the last shell's radius is added to the envelope everywhere: one constant,
 of the draws alone (a margin that grew with s would tilt it). A log acceptance above 0 would refute the proof or the margin, and
 raises.
 
-**Squeeze.** Where most proposals are rejected, each is first judged on a single-precision sum (and, where nearly all are, on a
-few records before that: `screen`). It is rejected at once only if it would be rejected at every value within that sum's
-worst-case error; all others are decided in double precision. Decisions are those of double precision.
+**Squeeze.** Where enough draws are wanted, two-sided bounds of the potential (`squeeze`) decide most proposals without touching
+the data: one is accepted (rejected) at once only if it would be at every value within the bounds, widened by twice the margin
+above, once for the bounds' own rounding and once for that of the sum they replace. Where most proposals are rejected, each of
+the others is judged on a single-precision sum next (and, where nearly all are, on a few records before that: `screen`), and
+rejected at once if it would be at every value within that sum's worst-case error. All others are decided in double precision.
+Decisions, and so draws, are those of double precision, whatever was decided how.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -34,21 +37,31 @@ from gibbsafe import _validate
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.samplers.diagnostics import Diagnostics, Progress
 from gibbsafe.samplers.envelope import Certificates
-from gibbsafe.samplers.fourth import attained_fourth_moment, certified_fourth_moment
-from gibbsafe.samplers.moments import FAR_RADII, NEAR_RADII, Frame, cubic, grams, taylor
+from gibbsafe.samplers.fourth import FourthMoment, attained_fourth_moment, certify, fourth_moment, fourth_moments
+from gibbsafe.samplers.moments import (
+    FAR_RADII,
+    LARGEST_CUBIC_DIMENSION,
+    LARGEST_FOURTH_DIMENSION,
+    NEAR_RADII,
+    Frame,
+    Seconds,
+    cubic,
+    grams,
+    taylor,
+)
 from gibbsafe.samplers.newton import find_mode
 from gibbsafe.samplers.posterior import GibbsPosterior
 from gibbsafe.samplers.proposals import Mixture, Proposals, build_mixture
-from gibbsafe.samplers.screen import Screen, build_screen, rough_error
+from gibbsafe.samplers.screen import Screen, build_screen, rough_rise
+from gibbsafe.samplers.squeeze import Choice, Squeeze, build_squeeze, choose
 
 __all__ = ["ShellEnvelope", "prepare", "sample"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
+#: Proposals judged together, and evaluated together on the data (as many as keep a block of rows in cache).
+LARGEST_JUDGED = 4096
 LARGEST_BATCH = 256
-#: The fourth moment is a square matrix of p(p+1)/2 rows: 27 MB at p = 60.
-LARGEST_FOURTH_DIMENSION = 64
-LARGEST_CUBIC_DIMENSION = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +74,7 @@ class ShellEnvelope:
     mode_passes: int
     log_acceptance: float  # predicted
     screen: Screen | None = None
+    squeeze: Squeeze | None = None
 
     def margin(self, radius: Floats) -> Floats:
         """Bound on all rounding errors of a log acceptance at distance ``radius`` from the mode."""
@@ -83,86 +97,95 @@ class ShellEnvelope:
             raise GibbsafeError(f"shell sampler: log acceptance {answer.max()} is above 0; the envelope is wrong")
         return np.asarray(answer)
 
+    def squeezed(self, proposals: Proposals) -> tuple[Floats, Floats]:
+        """Bounds of the log acceptance that `log_acceptance_of` would compute, its rounding included."""
+        assert self.squeeze is not None
+        low, high = self.squeeze.rises(proposals.points)
+        margin = 2 * self.margin(np.linalg.norm(proposals.points, axis=1))
+        top = -proposals.log_envelope - self.headroom
+        least = top - high - margin
+        if (least > 0).any():
+            raise GibbsafeError(f"shell sampler: log acceptance {np.nanmax(least)} is above 0; the envelope is wrong")
+        return least, top - low + margin
+
+    def rough_rise(self, points: Floats) -> Floats:
+        """Lower bound of U(θ) − U(t) in single precision."""
+        return rough_rise(self.posterior, self.certificates.frame, self.certificates.taylor.sum_of_row_norms, points)
+
     def hopeless(self, proposals: Proposals, log_uniform: Floats) -> npt.NDArray[np.bool_]:
         """Proposals that lower bounds of the potential already reject: those of the screen, then of the squeeze."""
         margin = self.margin(np.linalg.norm(proposals.points, axis=1))
         ceiling = -log_uniform - proposals.log_envelope + margin  # a rise above this is a rejection
         if self.screen is None:
-            return self._rough_rise(proposals.points) > ceiling
+            return self.rough_rise(proposals.points) > ceiling
         parts = [self.screen.least_rise(part.points) for part in proposals.parts(LARGEST_BATCH)]
         hopeless = np.concatenate(parts) > ceiling
         alive = np.flatnonzero(~hopeless)
-        hopeless[alive] = self._rough_rise(proposals.points[alive]) > ceiling[alive]
+        hopeless[alive] = self.rough_rise(proposals.points[alive]) > ceiling[alive]
         return hopeless
-
-    def _rough_rise(self, points: Floats) -> Floats:
-        """Lower bound of U(θ) − U(t): a single-precision sum less its worst-case error."""
-        posterior, frame = self.posterior, self.certificates.frame
-        thetas = frame.thetas(points)
-        total = posterior.rough_loss_totals(thetas)
-        total = total - rough_error(posterior, total, thetas, self.certificates.taylor.sum_of_row_norms)
-        return np.asarray(posterior.inverse_temperature * total + posterior.prior_values(thetas) - frame.value)
-
-
-@dataclass(frozen=True)
-class _Seconds:
-    """Rough cost, on one core, of one evaluation in a batch, a Gram matrix, the cubic, and the fourth moment."""
-
-    evaluation: float
-    gram: float
-    cubic: float
-    fourth: float
-
-    @classmethod
-    def of(cls, posterior: GibbsPosterior) -> _Seconds:
-        n, p = posterior.data.n_rows, posterior.dimension
-        pairs = p * (p + 1) / 2
-        return cls(
-            evaluation=n * (0.1 * p + 8) * 1e-9,
-            gram=n * (0.05 * p**2 + 1.5 * p + 80) * 1e-9,
-            cubic=n * (0.1 * p * pairs + 0.6 * pairs) * 1e-9,
-            fourth=n * (0.02 * pairs**2 + 0.6 * pairs) * 1e-9 + 3e-10 * pairs**3 + 1e-2,
-        )
 
 
 def prepare(posterior: GibbsPosterior, draws: int, generator: np.random.Generator) -> ShellEnvelope:
-    """Find the mode and an envelope whose sharpness is worth its set-up for this many draws."""
+    """Find the mode, and an envelope and a squeeze whose sharpness is worth its set-up for this many draws."""
     mode = find_mode(posterior)
     frame = Frame.at(mode, posterior)
     loss, p = posterior.loss, posterior.dimension
-    cost = _Seconds.of(posterior)
+    cost = Seconds.of(posterior)
     # Thin shells make sharper bounds and waste more normals: thin where evaluations are dear.
     width = 0.4 if cost.evaluation < 1e-5 else 0.25 if cost.evaluation < 1e-4 else 0.15
+    squeeze: Choice | None = None
+    sums: tuple[FourthMoment, FourthMoment] | None = None
 
-    def envelope(known: Certificates) -> ShellEnvelope:
+    def envelope(**more: Any) -> ShellEnvelope:
+        known = replace(best.certificates, **more) if more else first
         mixture = build_mixture(known, width)
         predicted = 0.5 * p * math.log(2 * math.pi) - mixture.log_mass(generator)
         return ShellEnvelope(posterior, known, mixture, mode.passes, predicted)
 
-    def per_draw(predicted: float) -> float:
-        """Expected seconds for one draw; where nearly all proposals fail, the screen sees to most of them."""
-        evaluations = math.exp(min(max(-predicted, 0.0), 700.0))
-        return cost.evaluation * min(evaluations, 20 + 0.15 * evaluations)
+    def proposals(predicted: float) -> float:
+        """Evaluations that one draw costs; where nearly all proposals fail, the screen sees to most of them."""
+        number = math.exp(min(max(-predicted, 0.0), 700.0))
+        return min(number, 20 + 0.15 * number)
 
     def worth(price: float, hoped: float = 0.0) -> bool:
-        return draws * (per_draw(best.log_acceptance) - per_draw(hoped)) > price
+        each = cost.evaluation if squeeze is None else squeeze.seconds
+        return draws * each * (proposals(best.log_acceptance) - proposals(hoped)) > price
 
-    best = envelope(Certificates(loss.self_concordance, loss.quartic_deficit, frame, taylor(posterior, frame)))
+    def choose_squeeze(predicted: float) -> Choice | None:
+        prices = 0.0 if best.certificates.cubic is not None else cost.cubic, 2 * cost.moment
+        judged = draws * proposals(predicted)
+        return choose(loss, frame, best.certificates.taylor, proposals=judged, evaluation=cost.evaluation, prices=prices)
+
+    first = Certificates(loss.self_concordance, loss.quartic_deficit, frame, taylor(posterior, frame))
+    best = envelope()
+    # If the squeeze pays even where hardly any proposal fails, its sums come first: they sharpen the envelope too.
+    squeeze = choose_squeeze(max(best.log_acceptance, -0.3))
+    if squeeze is not None:
+        found: dict[str, Any] = {"cubic": cubic(posterior, frame)}
+        if squeeze.sharp:
+            sums = fourth_moments(posterior, frame)
+            if worth(cost.fourth - cost.moment):
+                found["fourth"] = certify(sums[0], p)
+        best = envelope(**found)
     for radii in (FAR_RADII, NEAR_RADII):
         if worth(len(radii) * cost.gram):
-            found = grams(posterior, frame, radii, best.certificates.grams)
-            best = envelope(replace(best.certificates, grams=found))
-    if p <= LARGEST_CUBIC_DIMENSION and worth(cost.cubic):
-        best = envelope(replace(best.certificates, cubic=cubic(posterior, frame)))
-    if p <= LARGEST_FOURTH_DIMENSION and worth(cost.fourth):
+            best = envelope(grams=grams(posterior, frame, radii, best.certificates.grams))
+    if best.certificates.cubic is None and p <= LARGEST_CUBIC_DIMENSION and worth(cost.cubic):
+        best = envelope(cubic=cubic(posterior, frame))
+    if best.certificates.fourth is None and p <= LARGEST_FOURTH_DIMENSION and worth(cost.fourth):
         # No certificate is below what some direction attains: see first, without proof, what that much would buy.
         attained = attained_fourth_moment(posterior, frame, best.certificates.taylor)
-        hoped = envelope(replace(best.certificates, fourth=attained)).log_acceptance
-        if worth(cost.fourth, hoped):
-            best = envelope(replace(best.certificates, fourth=certified_fourth_moment(posterior, frame)))
+        if worth(cost.fourth, envelope(fourth=attained).log_acceptance):
+            best = envelope(fourth=certify(sums[0] if sums else fourth_moment(posterior, frame), p))
     if best.log_acceptance < -3 and worth(4 * len(FAR_RADII) * cost.gram + 0.1):
         best = replace(best, screen=build_screen(posterior, frame))
-    return best
+    squeeze = squeeze or choose_squeeze(best.log_acceptance)
+    if squeeze is None:
+        return best
+    if squeeze.sharp and sums is None:
+        sums = fourth_moments(posterior, frame)
+    third = best.certificates.cubic or cubic(posterior, frame)
+    return replace(best, squeeze=build_squeeze(posterior, frame, best.certificates.taylor, third, sums))
 
 
 def sample(
@@ -185,16 +208,15 @@ def sample(
     survival, acceptance = 0.1, math.exp(max(min(envelope.log_acceptance, 0.0), -40.0))
     largest = -math.inf
     while have < draws:
-        most = LARGEST_BATCH if envelope.screen is None else 8 * LARGEST_BATCH
-        wanted = min(most, math.ceil(1.2 * (draws - have) / acceptance) + 1)
+        wanted = min(LARGEST_JUDGED, math.ceil(1.2 * (draws - have) / acceptance) + 1)
         proposals = envelope.mixture.propose(min(1 << 15, math.ceil(1.1 * wanted / survival)), generator)
         proposed += proposals.proposed
         survival = max(0.5 * (survival + len(proposals.index) / proposals.proposed), 1e-3)
         for batch in proposals.parts(wanted):
             log_uniform = -generator.standard_exponential(len(batch.index))
-            points, top = _judge(envelope, batch, log_uniform)
+            points, judged, top = _judge(envelope, batch, log_uniform, draws - have)
             largest = max(largest, top)
-            evaluated += len(batch.index)
+            evaluated += judged
             have += len(points)
             accepted.append(points)
             if have >= draws:
@@ -219,12 +241,35 @@ def sample(
     return envelope.certificates.frame.thetas(points), diagnostics
 
 
-def _judge(envelope: ShellEnvelope, batch: Proposals, log_uniform: Floats) -> tuple[Floats, float]:
-    """Accepted points of a batch in order, and the largest log acceptance seen."""
-    if envelope.log_acceptance < -0.7 and len(batch.index) >= 4:  # the squeeze pays when most are rejected
-        alive = ~envelope.hopeless(batch, log_uniform)
-        batch, log_uniform = batch.take(alive), log_uniform[alive]
-    if not len(batch.index):
-        return batch.points, -math.inf
-    log_acceptance = envelope.log_acceptance_of(batch)
-    return batch.points[log_uniform <= log_acceptance], float(log_acceptance.max())
+def _judge(envelope: ShellEnvelope, batch: Proposals, log_uniform: Floats, needed: int) -> tuple[Floats, int, float]:
+    """Accepted points of a batch in order, how many were judged until ``needed`` were found, and the largest log acceptance."""
+    judged = len(batch.index)
+    accepted = np.zeros(judged, dtype=bool)
+    undecided, largest = np.arange(judged), -math.inf
+    if envelope.squeeze is not None and judged:
+        least, most = envelope.squeezed(batch)
+        accepted = log_uniform <= least
+        undecided = np.flatnonzero(~accepted & ~(log_uniform > most))
+        largest = float(np.nan_to_num(least, nan=-math.inf).max())
+    together = LARGEST_BATCH if envelope.screen is None else 8 * LARGEST_BATCH
+    for start in range(0, len(undecided), together):
+        part = undecided[start : start + together]
+        if np.count_nonzero(accepted[: part[0]]) >= needed:
+            judged = int(part[0])
+            break
+        accepted[part], top = _evaluate(envelope, batch.take(part), log_uniform[part])
+        largest = max(largest, top)
+    return batch.points[:judged][accepted[:judged]], judged, largest
+
+
+def _evaluate(envelope: ShellEnvelope, batch: Proposals, log_uniform: Floats) -> tuple[npt.NDArray[np.bool_], float]:
+    """Which of a batch the data accept, and the largest log acceptance seen."""
+    alive = np.arange(len(batch.index))
+    if envelope.log_acceptance < -0.7 and len(batch.index) >= 4:  # single precision pays when most are rejected
+        alive = np.flatnonzero(~envelope.hopeless(batch, log_uniform))
+    accepted = np.zeros(len(batch.index), dtype=bool)
+    if not len(alive):
+        return accepted, -math.inf
+    log_acceptance = envelope.log_acceptance_of(batch.take(alive))
+    accepted[alive] = log_uniform[alive] <= log_acceptance
+    return accepted, float(log_acceptance.max())

@@ -1,0 +1,25 @@
+"""scikit-learn estimators over plan and release: a budget in the constructor, a certificate after `fit`.
+
+Needs scikit-learn 1.6 or newer (``gibbsafe[sklearn]``), which the rest of the package never imports.
+"""
+
+try:
+    from sklearn.utils.validation import validate_data as _  # noqa: F401
+except ImportError as error:
+    raise ImportError("gibbsafe.estimators needs scikit-learn 1.6 or newer: install gibbsafe[sklearn]") from error
+
+from gibbsafe.estimators.conformance import expected_failed_checks
+from gibbsafe.estimators.huber import PrivateHuberRegressor
+from gibbsafe.estimators.linear_regression import PrivateLinearRegression
+from gibbsafe.estimators.logistic_regression import PrivateLogisticRegression
+from gibbsafe.estimators.public_scaler import PublicScaler
+from gibbsafe.estimators.quantile import PrivateQuantileRegressor
+
+__all__ = [
+    "PrivateHuberRegressor",
+    "PrivateLinearRegression",
+    "PrivateLogisticRegression",
+    "PrivateQuantileRegressor",
+    "PublicScaler",
+    "expected_failed_checks",
+]

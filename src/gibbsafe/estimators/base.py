@@ -1,0 +1,163 @@
+"""What the private estimators share: public declarations → plan → release → coefficients."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from gibbsafe._validate import fail
+from gibbsafe.errors import ParameterError
+from gibbsafe.estimators.inputs import Floats, as_generator, check_input, open_ledger, pairs
+from gibbsafe.models.linear import LinearModel
+from gibbsafe.models.losses import Loss
+from gibbsafe.plan import Plan, plan
+from gibbsafe.privacy import Adjacency, Budget
+
+__all__ = ["PrivateLinearEstimator"]
+
+
+class PrivateLinearEstimator(BaseEstimator):  # type: ignore[misc]
+    """A linear model whose `fit` is one private release: the constructor stores, `fit` validates, plans, draws.
+
+    A subclass stores the parameters named below and its own, and says which model they declare (`_model`).
+    """
+
+    epsilon: float
+    delta: float
+    bounds: Any
+    row_norm: float | None
+    radius: float | None
+    fit_intercept: bool
+    prior_radius: float | None
+    purpose: str
+    draws: int
+    adjacency: str
+    ledger: str | None
+    random_state: Any
+
+    @abstractmethod
+    def _model(self, features: dict[str, Any]) -> LinearModel:
+        """Return the model that the constructor's parameters declare, given what they say of the features."""
+
+    def _features(self) -> dict[str, Any]:
+        """Return the public declaration of the features: columns of the input's form, everything else from the constructor."""
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            fail("fit_intercept", self.fit_intercept, "True or False")
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "dimension": self.n_features_in_,
+            "radius": self.radius,
+            "bounds": None if self.bounds is None else pairs(self.bounds, self.n_features_in_),
+            "row_norm": self.row_norm,
+            "intercept": bool(self.fit_intercept),
+            "feature_names": None if names is None else tuple(str(name) for name in names),
+        }
+
+    def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Floats, Any]:
+        """Return checked X and y. No rows at all is a data set like any other where n is private."""
+        least = 0 if self._relation() == Adjacency.ADD_REMOVE else 1
+        features, response = check_input(self, X, y, ensure_min_samples=least, **options)
+        return features, response
+
+    def _relation(self) -> Adjacency:
+        return Adjacency.of(self.adjacency)
+
+    def _plan(self, n: int | None, prior_radius: float | None) -> Plan:
+        """Plan from the declarations and the public number of rows."""
+        return plan(
+            self._model(self._features()),
+            Budget(self.epsilon, self.delta),
+            n=n,
+            adjacency=self.adjacency,
+            draws=self.draws,
+            purpose=self.purpose,
+            prior_radius=prior_radius,
+        )
+
+    def _release(self, X: Floats, y: Any) -> Floats:
+        """Plan, release; return the mean of the draws in the user's units."""
+        ledger, generator = open_ledger(self.ledger), as_generator(self.random_state)
+        made = self._plan(len(X) if self._relation() == Adjacency.REPLACE_ONE else None, self.prior_radius)
+        self.release_ = made.release((X, y), ledger=ledger, generator=generator, progress=False)
+        self.plan_ = made
+        return np.asarray(self.release_.draws.mean(axis=0))
+
+    def _new_rows(self, X: Any) -> Floats:
+        """Return new rows of the form of the training rows."""
+        check_is_fitted(self)
+        return np.asarray(check_input(self, X, reset=False))
+
+
+class PrivateLinearRegressor(PrivateLinearEstimator):
+    """The regressors among them: one coefficient per feature, predictions averaged over the draws."""
+
+    #: By how much all rows, spread evenly over the parameters, should outweigh the first prior of an estimate in stages.
+    _outweigh: ClassVar[float | None] = None
+
+    def _plan(self, n: int | None, prior_radius: float | None) -> Plan:
+        """Plan with the default prior radius of the house, or a smaller one where that many rows make it needlessly wide.
+
+        A draw's variance is proportional to the prior radius, and later stages undo the pull of the first prior as long as the
+        rows outweigh it. The weight of n rows of norm 1 with curvature c is nc/d per parameter, c guessed as the smaller of the
+        loss's smoothness and its typical slope over the scale of the response. The first prior weighs Λ ∝ 1/radius beside it,
+        per unit of inverse temperature. All of these are public numbers.
+        """
+        made = super()._plan(n, prior_radius)
+        if prior_radius is not None or n is None or self._outweigh is None or len(made.stages) == 1:
+            return made
+        loss, first = made.model.loss, made.stages[0]
+        rows = n * min(loss.smoothness, self._typical_slope(loss) / made.model.parameter_scale) / made.model.parameters
+        prior = max(first.prior_precision) / first.inverse_temperature
+        share = prior * self._outweigh / rows
+        return made if share >= 1 else super()._plan(n, share * made.prior_radius)
+
+    def _typical_slope(self, loss: Loss) -> float:
+        return loss.lipschitz
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Spend the budget on one private release of the coefficients.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The private rows, clipped to the declared domain.
+        y : array-like of shape (n_samples,)
+            The private responses.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        features, response = self._check_training(X, y, y_numeric=True)
+        estimate = self._release(features, response)
+        self.coef_ = estimate[: self.n_features_in_]
+        self.intercept_ = float(estimate[-1]) if self.fit_intercept else 0.0
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Predict responses of new rows, which are clipped as training rows are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predicted responses.
+        """
+        rows = self._new_rows(X)
+        return np.asarray(self.release_.predict(rows))
+
+
+def declared(value: Any, name: str, why: str) -> Any:
+    """Return a value that must be declared, or say why it is needed."""
+    if value is None:
+        raise ParameterError(f"{name} = None: must be declared, {why}")
+    return value

@@ -1,0 +1,112 @@
+"""What comes in from scikit-learn's world: arrays, bounds, seeds and accounts, checked once and refused in one line."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from gibbsafe._validate import count, fail
+from gibbsafe.errors import DomainError, GibbsafeError
+from gibbsafe.release import Ledger
+
+__all__ = ["DomainTypeError", "Floats", "as_generator", "check_input", "open_ledger", "pair", "pairs", "refused_in_one_line"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+class DomainTypeError(DomainError, TypeError):
+    """Data of the wrong type, which scikit-learn reports as a `TypeError`."""
+
+
+def check_input(estimator: BaseEstimator, *arrays: Any, **options: Any) -> Any:
+    """Run scikit-learn's `validate_data` on training rows, or on new ones with ``reset=False``."""
+    with refused_in_one_line():
+        return validate_data(estimator, *arrays, dtype=np.float64, **options)
+
+
+@contextmanager
+def refused_in_one_line() -> Iterator[None]:
+    """Turn what scikit-learn raises into the house's errors, of one line each.
+
+    Only a mismatch of feature names keeps scikit-learn's own lines, one per name.
+    """
+    try:
+        yield
+    except TypeError as error:
+        raise DomainTypeError(_one_line(error)) from None
+    except ValueError as error:
+        raise DomainError(_one_line(error)) from None
+
+
+def _one_line(error: Exception) -> str:
+    text = str(error)
+    if text.startswith("The feature names"):
+        return text
+    first, *others = text.splitlines() or [""]
+    return " ".join([first, *(line for line in others if line.startswith("Reshape"))])
+
+
+def pairs(bounds: Any, columns: int) -> tuple[tuple[Any, Any], ...]:
+    """Return one (low, high) per column from a list of pairs, an array of two columns, or one pair that serves them all.
+
+    >>> pairs((0, 1), 2)
+    ((0, 1), (0, 1))
+    >>> pairs(np.array([[0.0, 1.0], [0.0, 5.0]]), 2)
+    ((0.0, 1.0), (0.0, 5.0))
+    """
+    listed = bounds.tolist() if isinstance(bounds, np.ndarray) else bounds
+    condition = "a (low, high) pair, or one pair per feature"
+    if not isinstance(listed, list | tuple):
+        fail("bounds", bounds, condition)
+    if len(listed) == 2 and all(isinstance(end, numbers.Real) for end in listed):
+        return ((listed[0], listed[1]),) * columns
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in listed):
+        fail("bounds", bounds, condition)
+    if len(listed) != columns:
+        fail("bounds", f"{len(listed)} pairs", f"one pair per feature ({columns}), or one pair for all")
+    return tuple((low, high) for low, high in listed)
+
+
+def pair(name: str, bounds: Any) -> tuple[Any, Any]:
+    """Return the two ends of one public interval.
+
+    >>> pair("response_bounds", [0, 10])
+    (0, 10)
+    """
+    listed = bounds.tolist() if isinstance(bounds, np.ndarray) else bounds
+    if not isinstance(listed, list | tuple) or len(listed) != 2:
+        fail(name, bounds, "a (low, high) pair")
+    return listed[0], listed[1]
+
+
+def as_generator(random_state: Any) -> np.random.Generator | None:
+    """Return None for secure randomness, or the seeded generator that a seed stands for.
+
+    >>> as_generator(None) is None, as_generator(7).random() == as_generator(7).random()
+    (True, True)
+    """
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+    return np.random.default_rng(count("random_state", random_state, least=0))
+
+
+def open_ledger(account: Any) -> Ledger | None:
+    """Return the ledger that an account string names; there is none yet, so that every account is refused.
+
+    Objects are refused for good: scikit-learn copies parameters when it clones an estimator or sends it to another process,
+    and a copied ledger would not charge the same account. A string does.
+    """
+    if account is None:
+        return None
+    if not isinstance(account, str):
+        fail("ledger", account, "None or a string (a URL or an account), since clones copy objects and must charge one account")
+    raise GibbsafeError(f"ledger = {account!r}: budget ledgers are not available in this version; use ledger=None")

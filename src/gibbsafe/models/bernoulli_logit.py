@@ -1,0 +1,98 @@
+"""A proportion on the logit scale: Bernoulli data with a logit-normal prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.sources import read_response
+from gibbsafe.domains import Labels
+from gibbsafe.models.classifier import check_labels
+from gibbsafe.models.losses import LogisticLoss, Loss
+from gibbsafe.models.model import Array, EncodingOptions, Model, register
+from gibbsafe.privacy import Adjacency
+from gibbsafe.theorems import Constants
+
+__all__ = ["BernoulliLogit"]
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class BernoulliLogit(Model):
+    """Outcomes y = ±1 with loss log(1 + e^{−yθ}) and a normal prior on the logit θ (Minami et al. 2016, Example 17).
+
+    ``labels=(a, b)`` are declared; θ is the logit of the share of b. Two different outcomes differ by exactly θ in loss, since
+    log(1 + e^{−θ}) − log(1 + e^{θ}) = −θ: the difference constant under replacement is 1, half of the 2L that the example uses,
+    and equally 1 under addition or removal. Data: one column of labels, or a table with the column ``target``.
+
+    >>> model = BernoulliLogit()
+    >>> model.probability(np.array([[0.0], [2.0]])).round(3)
+    array([0.5  , 0.881])
+    """
+
+    name = "BernoulliLogit"
+    samplers = ("inverse-cdf", "shell", "langevin")
+    labels: tuple[Any, Any] = (0, 1)
+    target: str = "y"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", check_labels(self.labels))
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The logit."""
+        return ("logit",)
+
+    @property
+    def loss(self) -> Loss:
+        """Logistic loss of the margin yθ."""
+        return LogisticLoss()
+
+    def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
+        """Return the constants; the difference of two records is linear in θ with slope 0 or ±1."""
+        precision = float(prior_precision[0])
+        return Constants(
+            lipschitz=(float(rows_per_person),),
+            difference_lipschitz=(float(rows_per_person),),
+            convex=True,
+            smoothness=self.loss.smoothness,
+            prior_precision=precision,
+            prior_smoothness=precision,
+            n=n if adjacency == Adjacency.REPLACE_ONE else None,
+            dimension=1,
+        )
+
+    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+        """Return outcomes as rows ±1."""
+        outcomes, person = read_response(data, self.target, persons)
+        signs = Labels(*self.labels).encode(outcomes, options.on_invalid)
+        kept = options.kept(len(signs), person)
+        return Blocks(signs[kept][:, None].astype(options.storage))
+
+    def to_original(self, scaled: Array) -> Array:
+        """Return the logits as they are."""
+        return np.array(np.atleast_2d(scaled), dtype=np.float64)
+
+    def from_original(self, original: Array) -> Array:
+        """Return the logits as they are."""
+        return self.to_original(original)
+
+    def precision_to_original(self, scaled: Array) -> Array:
+        """Return the precision as it is."""
+        return np.asarray(scaled)
+
+    def precision_from_original(self, original: Array) -> Array:
+        """Return the precision as it is."""
+        return np.asarray(original)
+
+    def probability(self, draws: Array) -> Array:
+        """Return the share of the positive label that each draw stands for."""
+        return np.asarray(expit(np.asarray(draws)[:, 0]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data."""
+        return {"name": self.name, "labels": list(self.labels), "target": self.target}

@@ -1,0 +1,137 @@
+"""The mean of bounded vectors: squared loss, Gaussian prior, everything in closed form."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.sources import read_rows
+from gibbsafe.domains import Ball, as_matrix, clip_rows, require_finite
+from gibbsafe.errors import PremiseError
+from gibbsafe.models.linear import check_names
+from gibbsafe.models.losses import Loss
+from gibbsafe.models.model import Array, EncodingOptions, Model, register
+from gibbsafe.models.squared_loss import SquaredLoss
+from gibbsafe.privacy import Adjacency
+from gibbsafe.samplers.closed_form import NormalPosterior
+from gibbsafe.theorems import Constants, Theorem
+
+if TYPE_CHECKING:
+    from gibbsafe.schedules import Request, Stage
+
+__all__ = ["GaussianMean"]
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class GaussianMean(Model):
+    """Records x of norm at most ``radius`` with loss ½|θ − x|², the negative log density of N(θ, I) (Minami et al., Theorem 15).
+
+    With the prior N(c, I/λ) (default c = 0, λ = 1/radius²) the posterior is N((nβx̄ + λc)/(nβ + λ), I/(nβ + λ)). Replacing one
+    record moves its mean by at most 2βr/(nβ + λ) and leaves its precision, so the price μ = 2rβ/√(nβ + λ) is exact (theorem
+    ``gaussian-mean``). Replace-one, one row per person: otherwise the precision itself would depend on private data.
+
+    Data: an (n, d) array, a tuple (X,), or a table with the declared ``feature_names``. β and λ refer to the user's units;
+    inside, records and parameters are divided by the radius.
+
+    >>> GaussianMean(dimension=2, radius=10.0).parameter_names
+    ('mean0', 'mean1')
+    """
+
+    name = "GaussianMean"
+    theorems = ("gaussian-mean", "gaussian-mean-paper")
+    samplers = ("closed-form",)
+    dimension: int
+    radius: float = 1.0
+    feature_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        ball = Ball(self.dimension, self.radius)
+        object.__setattr__(self, "dimension", ball.dimension)
+        object.__setattr__(self, "radius", ball.radius)
+        object.__setattr__(self, "feature_names", check_names(self.feature_names, self.dimension))
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """One mean per column."""
+        return self.feature_names or tuple(f"mean{k}" for k in range(self.dimension))
+
+    @property
+    def loss(self) -> Loss:
+        """Half the squared distance, coordinate by coordinate; not Lipschitz on all of space."""
+        return SquaredLoss()
+
+    @property
+    def parameter_scale(self) -> float:
+        """What makes the default prior radius that of the records, 1."""
+        return 1 / (3 * math.sqrt(self.dimension))
+
+    def default_precision(self, request: Request, theorem: Theorem) -> Array:
+        """Return λ = 1/radius²: 1 in scaled units."""
+        return np.ones(self.dimension)
+
+    def typical_curvature(self, n: int) -> float:
+        """Return n r²: the same in every direction and for all data (scaled units)."""
+        return n * self.radius**2
+
+    def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
+        """Return radius, n and the prior's precision in the user's units, in which the price is stated."""
+        if adjacency != Adjacency.REPLACE_ONE:
+            raise PremiseError(f"adjacency = {adjacency.value!r}: the posterior's precision depends on n; use replace-one")
+        if rows_per_person > 1:
+            raise PremiseError(
+                f"rows_per_person = {rows_per_person}: how many rows a cap keeps is private, and the posterior's precision "
+                "depends on it; average each person's rows and use 1"
+            )
+        precision = self.precision_to_original(prior_precision)
+        equal = float(precision.min()) == float(precision.max())
+        return Constants(
+            convex=True,
+            loss_strong_convexity=1.0,
+            smoothness=1.0,
+            prior_precision=float(precision[0]) if equal else tuple(precision.tolist()),
+            prior_smoothness=float(precision.max()),
+            n=n,
+            record_radius=self.radius,
+            dimension=self.dimension,
+        )
+
+    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+        """Return records clipped to the ball and divided by its radius."""
+        features, person = read_rows(data, self.feature_names, persons)
+        matrix = require_finite(as_matrix(features, self.dimension), 0.0 if options.on_invalid == "replace" else None)
+        rows = clip_rows(np.array(matrix), self.radius) / self.radius
+        return Blocks(clip_rows(rows.astype(options.storage), 1.0)[options.kept(len(rows), person)])
+
+    def posterior(self, data: Blocks, stage: Stage, centre: Array) -> NormalPosterior:
+        """Return the normal posterior in scaled units: a record counts βr² there."""
+        weight = stage.inverse_temperature * self.radius**2
+        prior = np.array(stage.prior_precision)
+        (total,) = data.reduce(lambda rows, _: (rows.sum(axis=0),))
+        precision = weight * data.n_rows + prior
+        return NormalPosterior((weight * total + prior * centre) / precision, precision)
+
+    def to_original(self, scaled: Array) -> Array:
+        """Multiply by the radius."""
+        return np.asarray(np.atleast_2d(scaled) * self.radius)
+
+    def from_original(self, original: Array) -> Array:
+        """Divide by the radius."""
+        return np.asarray(np.atleast_2d(np.asarray(original, dtype=np.float64)) / self.radius)
+
+    def precision_to_original(self, scaled: Array) -> Array:
+        """Divide by the squared radius."""
+        return np.asarray(scaled / self.radius**2)
+
+    def precision_from_original(self, original: Array) -> Array:
+        """Multiply by the squared radius."""
+        return np.asarray(original * self.radius**2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data."""
+        names = None if self.feature_names is None else list(self.feature_names)
+        return {"name": self.name, "dimension": self.dimension, "radius": self.radius, "feature_names": names}

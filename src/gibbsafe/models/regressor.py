@@ -1,0 +1,48 @@
+"""Linear models of a numeric response, whose losses are functions of the residual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gibbsafe.domains import require_finite
+from gibbsafe.errors import DomainError
+from gibbsafe.models.linear import LinearModel
+from gibbsafe.models.model import Array
+
+__all__ = ["LinearRegressor"]
+
+#: Responses beyond this many units are moved there. Slopes are at their limit long before (to double precision), so only
+#: predictors as large would notice, and products in single precision stay finite.
+FARTHEST = 2.0**80
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearRegressor(LinearModel):
+    """A loss of the residual y − xᵀθ that is Lipschitz in the residual.
+
+    The gradient in θ is ψ(y − xᵀθ)x with bounded ψ, whatever y is: **no bound on the response is needed**. Any finite number is
+    a response; NaN and infinities are outside the domain, refused or replaced by 0. Rows are scaled, responses are not, so scaled
+    parameters are in the response's units.
+    """
+
+    def _encode_response(self, response: Any, on_invalid: str) -> Array:
+        farthest = FARTHEST * self.parameter_scale
+        return np.clip(read_response(response, 0.0 if on_invalid == "replace" else None), -farthest, farthest)
+
+    def predict(self, features: Any, draws: Array) -> Array:
+        """Return the predictor of each row, averaged over draws in the user's units."""
+        return np.asarray(self.encode_features(features) @ self.from_original(draws).mean(axis=0))
+
+
+def read_response(response: Any, replacement: float | None) -> Array:
+    """Return the response as one column of finite numbers; invalid entries are refused, or replaced by a public value."""
+    try:
+        column = np.asarray(response, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DomainError(f"y: must be a column of numbers ({error})") from None
+    if column.ndim != 1:
+        raise DomainError(f"y: shape {column.shape}, but responses are one column")
+    return require_finite(column[:, None], replacement, "y")[:, 0]

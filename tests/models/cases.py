@@ -1,0 +1,140 @@
+"""An example of every registered model with records of its form, and the exact posteriors of its plans by quadrature."""
+
+import math
+
+import numpy as np
+
+import gibbsafe as gs
+from gibbsafe.models.classifier import LinearClassifier
+from gibbsafe.models.linear import LinearModel
+from gibbsafe.models.model import EncodingOptions
+from gibbsafe.samplers import SAMPLERS
+from gibbsafe.samplers.closed_form import NormalPosterior
+
+M = gs.models
+WIDE = {"dimension": 2, "radius": 2.0}
+ONE = {"dimension": 1, "intercept": False}
+
+#: One model of each name, as a curator would declare it.
+EXAMPLES = {
+    "LogisticRegression": M.LogisticRegression(**WIDE, labels=("no", "yes")),
+    "SoftHinge": M.SoftHinge(**WIDE, width=0.3),
+    "PseudoHuberRegression": M.PseudoHuberRegression(**WIDE, width=2.0),
+    "SoftQuantileRegression": M.SoftQuantileRegression(dimension=2, bounds=[(0, 1), (-5, 5)], quantile=0.8, width=0.2, scale=3.0),
+    "LinearRegression": M.LinearRegression(**WIDE, response_bounds=(-1.0, 9.0), parameter_radius=20.0),
+    "GaussianMean": M.GaussianMean(dimension=2, radius=3.0),
+    "BernoulliLogit": M.BernoulliLogit(labels=("tails", "heads")),
+    "Hinge": M.Hinge(**ONE),
+    "QuantileRegression": M.QuantileRegression(**ONE, quantile=0.3, scale=2.0),
+}
+
+#: The same losses with one parameter, and with two (a feature and an intercept).
+ONE_PARAMETER = {
+    "LogisticRegression": M.LogisticRegression(**ONE),
+    "SoftHinge": M.SoftHinge(**ONE, width=0.3),
+    "PseudoHuberRegression": M.PseudoHuberRegression(**ONE, width=2.0),
+    "SoftQuantileRegression": M.SoftQuantileRegression(**ONE, quantile=0.8, width=0.2),
+    "Hinge": M.Hinge(**ONE),
+    "QuantileRegression": M.QuantileRegression(**ONE, quantile=0.3),
+    "BernoulliLogit": M.BernoulliLogit(),
+    "GaussianMean": M.GaussianMean(dimension=1, radius=3.0),
+}
+TWO_PARAMETERS = {
+    "SoftHinge": M.SoftHinge(dimension=1, width=0.3),
+    "PseudoHuberRegression": M.PseudoHuberRegression(dimension=1, width=2.0),
+    "SoftQuantileRegression": M.SoftQuantileRegression(dimension=1, radius=1.5, quantile=0.8, width=0.2),
+    "GaussianMean": M.GaussianMean(dimension=2, radius=3.0),
+}
+REPLACE_ONLY = ("LinearRegression", "GaussianMean")
+CASES = [(name, adjacency) for name in EXAMPLES for adjacency in ("replace-one", "add-remove")]
+
+
+def supported(name, adjacency):
+    return adjacency == "replace-one" or name not in REPLACE_ONLY
+
+
+def features_of(model, data):
+    """Return the features of records, or the records themselves."""
+    return data[0] if isinstance(model, LinearModel) else data
+
+
+def assemble(model, features, response):
+    """Return records in the form that the model reads: features, ±1 or any number."""
+    labels = np.array(getattr(model, "labels", (0, 1)))
+    if isinstance(model, M.BernoulliLogit):
+        return labels[(response > 0).astype(int)]
+    if isinstance(model, M.GaussianMean):
+        return features * np.sign(response)[:, None]
+    if isinstance(model, LinearClassifier):
+        return features, labels[(response > 0).astype(int)]
+    return features, response
+
+
+def records(model, n, seed=0):
+    """Return n ordinary records."""
+    rng = np.random.default_rng(seed)
+    features = rng.uniform(-1, 1, (n, getattr(model, "dimension", 1)))
+    return assemble(model, features, features[:, 0] + rng.standard_t(2, n))
+
+
+def neighbours(model, adjacency, seed=11):
+    """Yield hostile pairs of data sets: records at the clip with extreme responses, beside random or extreme others."""
+    rng = np.random.default_rng(seed)
+    corner = np.full(getattr(model, "dimension", 1), 10.0)
+    for n in (1, 20):
+        for rest in ("random", "extreme"):
+            X = rng.uniform(-1, 1, (n, len(corner))) if rest == "random" else np.tile(corner, (n, 1))
+            y = rng.normal(size=n) if rest == "random" else np.full(n, 1e6)
+            for start, z, far in ((1e6, corner, -1e6), (1e6, -corner, -1e6), (1e6, -corner, 1e6), (-1e6, -corner, -1e6)):
+                first, second = (X.copy(), y.copy()), (X.copy(), y.copy())
+                first[0][0], first[1][0], second[0][0], second[1][0] = corner, start, z, far
+                if adjacency == "add-remove":
+                    second = (np.vstack([X, z]), np.append(y, far))
+                    first = (X, y)
+                yield assemble(model, *first), assemble(model, *second)
+
+
+def planned(model, adjacency="replace-one", n=60, budget=None, **options):
+    return gs.plan(model, budget or gs.Budget(1.0, 1e-6), n=n, adjacency=adjacency, **options)
+
+
+def posterior_of(plan, data):
+    """Return the posterior of a plan's only stage on data."""
+    (stage,) = plan.stages
+    return plan.model.posterior(plan.model.encode(data, EncodingOptions()), stage, np.array(stage.prior_centre))
+
+
+def potential(posterior, points):
+    if isinstance(posterior, NormalPosterior):
+        return 0.5 * np.square(points - posterior.mean) @ posterior.precision
+    return np.concatenate([posterior.values(part) for part in np.array_split(points, max(1, len(points) // 4000))])
+
+
+def density_on(axes, posterior):
+    """Return the normalised density on a tensor grid, as cell masses."""
+    points = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+    values = potential(posterior, points)
+    weights = np.exp(values.min() - values)
+    return weights / weights.sum()
+
+
+def axes_for(plan, posteriors, points):
+    """Return axes that hold all mass of the posteriors: nine of the prior's standard deviations, or of normal posteriors' own."""
+    if isinstance(posteriors[0], NormalPosterior):
+        reach = 9 / np.sqrt(posteriors[0].precision)
+        ends = zip(
+            np.minimum(*(p.mean for p in posteriors)) - reach, np.maximum(*(p.mean for p in posteriors)) + reach, strict=True
+        )
+    else:
+        ends = [(-9 / math.sqrt(m), 9 / math.sqrt(m)) for m in plan.stages[0].prior_precision]
+    return [np.linspace(low, up, points) for low, up in ends]
+
+
+def hockey_stick(p, q, epsilon):
+    return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
+
+
+def draw(plan, data, draws, seed):
+    """Return scaled draws by the plan's sampler, before rounding."""
+    sampler, rng = SAMPLERS[plan.sampler], np.random.default_rng(seed)
+    return sampler.function(posterior_of(plan, data), draws, rng, None, **sampler.options(plan.stages[0]))[0]
