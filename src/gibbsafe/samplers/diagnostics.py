@@ -22,8 +22,8 @@ Progress: TypeAlias = Callable[[int, int, int, float], None]
 class Diagnostics:
     """Mode, counts and timings of one run. Every field depends on the data: never released, saved or pickled.
 
-    ``proposals`` counts all proposals, ``evaluated`` those that were judged, most of them without the data; ``certificates`` names the
-    sums the envelope was built from; ``log_acceptance`` is the largest seen, which the envelope proves is at most 0.
+    ``proposals`` counts all proposals, ``evaluated`` those that were judged, most of them without the data; ``certificates``
+    names the sums the envelope was built from; ``log_acceptance`` is the largest seen, which the envelope proves is at most 0.
     """
 
     mode: npt.NDArray[np.float64]
