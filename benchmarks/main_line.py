@@ -169,11 +169,11 @@ def against_sklearn(n, d):
 
 
 def growth(sizes, d):
-    """Cost of a further draw against n, and the fitted exponent."""
+    """Cost of a further draw after set-up against n, and the fitted exponent."""
     per_draw = []
     for n in sizes:
         *_, posterior = posterior_of(n, d)
-        per_draw.append(exact_times(posterior, 50)[1])
+        per_draw.append(exact_times(posterior, 1000)[2])
         log(f"  n = {n}: {per_draw[-1] * 1e3:.2f} ms per draw")
     exponent = float(np.polyfit(np.log(sizes), np.log(per_draw), 1)[0])
     return {"sizes": list(sizes), "features": d, "seconds_per_draw": per_draw, "exponent": exponent}

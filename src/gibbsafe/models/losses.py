@@ -119,6 +119,10 @@ class Loss(ABC):
     def fourth(self, u: Floats, y: Floats | None = None) -> Floats:
         """Fourth derivative f'''' in u, elementwise."""
 
+    def slope_into(self, u: Floats, y: Floats | None, out: Floats) -> None:
+        """`slope` written to ``out``; ``u`` may be used as scratch."""
+        out[...] = self.slope(u, y)
+
     def total(self, u: Floats, y: Floats | None = None) -> Floats:
         """Sum of the losses over rows: the column sums of `value`."""
         return np.asarray(self.value(u, y).sum(axis=0))
@@ -221,6 +225,13 @@ class LogisticLoss(Loss):
         np.exp(growth, out=growth)
         growth += 1
         return np.asarray(np.divide(-1, growth, out=growth))
+
+    def slope_into(self, u: Floats, y: Floats | None, out: Floats) -> None:
+        """The same without a temporary."""
+        with np.errstate(over="ignore"):
+            np.exp(u, out=u)
+        u += 1
+        np.divide(u.dtype.type(-1), u, out=out)
 
     def curvature(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return _bell(u)[0]

@@ -117,7 +117,7 @@ class GibbsPosterior:
                 return (slope(u, y) @ rows,)
             v = narrow[: len(rows)]
             v[...] = u
-            u[...] = slope(v, None if y is None else y.astype(np.float32))
+            self.loss.slope_into(v, None if y is None else y.astype(np.float32), u)
             return (u @ rows,)
 
         (total,) = self.data.reduce(block, ROWS_FOR_ONE_GRADIENT)
