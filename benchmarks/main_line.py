@@ -71,7 +71,8 @@ def kernels(n, d):
     }
     for work in passes.values():
         work()
-    total, gradient, double, both = (best_of(9, work)[0] for work in passes.values())
+    rounds = [[best_of(1, work)[0] for work in passes.values()] for _ in range(9)]  # in turn, so that all see the same noise
+    total, gradient, double, both = np.min(rounds, axis=0).tolist()
     return {
         "n": n,
         "columns": int(X.shape[1]),

@@ -120,7 +120,7 @@ class Loss(ABC):
         """Fourth derivative f'''' in u, elementwise."""
 
     def slope_into(self, u: Floats, y: Floats | None, out: Floats) -> None:
-        """`slope` written to ``out``; ``u`` may be used as scratch."""
+        """`slope` written to ``out``; ``u`` may be used as scratch, and overflow flags are the caller's to ignore."""
         out[...] = self.slope(u, y)
 
     def total(self, u: Floats, y: Floats | None = None) -> Floats:
@@ -228,10 +228,9 @@ class LogisticLoss(Loss):
 
     def slope_into(self, u: Floats, y: Floats | None, out: Floats) -> None:
         """The same without a temporary."""
-        with np.errstate(over="ignore"):
-            np.exp(u, out=u)
-        u += 1
-        np.divide(u.dtype.type(-1), u, out=out)
+        np.exp(u, u)
+        np.add(u, u.dtype.type(1), u)
+        np.divide(u.dtype.type(-1), u, out)
 
     def curvature(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return _bell(u)[0]

@@ -120,7 +120,8 @@ class GibbsPosterior:
             self.loss.slope_into(v, None if y is None else y.astype(np.float32), u)
             return (u @ rows,)
 
-        (total,) = self.data.reduce(block, ROWS_FOR_ONE_GRADIENT)
+        with np.errstate(over="ignore"):
+            (total,) = self.data.reduce(block, ROWS_FOR_ONE_GRADIENT)
         return np.asarray(self.inverse_temperature * total + self.prior_precision * (theta - self.prior_centre))
 
     def gradients(self, thetas: Floats) -> Floats:
