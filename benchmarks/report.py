@@ -70,7 +70,7 @@ def main_line(results):
         f"NUTS is numpyro's, in single precision on the same potential, {n['nuts_warmup']} warm-up steps, compilation not",
         f"counted, effective draws by its own estimate ({n['nuts_effective']:.0f} of {n['nuts_samples']}); it carries no",
         f"certificate. Everything ran on {results['machine']['threads']} thread; `X.sum()` took {k['sum_ms']:.1f} ms. Kernels",
-        "are the best of nine runs, the rest the best of two or three.",
+        "are the best of nine in turn, medians over several arrays; the rest the best of two or three.",
         "",
     ]
 
