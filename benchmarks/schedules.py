@@ -82,23 +82,23 @@ def estimate(request, model, blocks, stages, generator):
 
 PAGE = """# Schedules for estimates: what was tried
 
-`purpose="estimate"` draws once from each of several posteriors, each centred at the draw before (`gibbsafe.schedules`). A schedule
-says which share of μ² a stage spends and how far its prior reaches, from public numbers only. Below, the mean test log-loss over
-{seeds} releases per cell, by exact draws from every stage, written by `benchmarks/schedules.py`; signal is nμ/d. The rule in use
-is **{chosen}**.
+`purpose="estimate"` draws once from each of several posteriors, each centred at the draw before (`gibbsafe.schedules`). A
+schedule says which share of μ² a stage spends and how far its prior reaches, from public numbers only. Below, the mean test
+log-loss over {seeds} releases per cell, by exact draws from every stage, written by `benchmarks/schedules.py`; signal is nμ/d.
+The rule in use is **{chosen}**.
 
 {table}
 
 What we read from it:
 
 - One stage is worst wherever the signal is above 8: the prior's pull towards 0 is what later stages undo.
-- Fixed radii fail where the signal is weak: on isotropic data they are worse than knowing nothing (log 2 = 0.693), because a prior
-  as wide as D lets through noise that the data cannot overcome. Shrinking all radii by √(signal/8) mends most of it.
+- Fixed radii fail where the signal is weak: on isotropic data they are worse than knowing nothing (log 2 = 0.693), because a
+  prior as wide as D lets through noise that the data cannot overcome. Shrinking all radii by √(signal/8) mends most of it.
 - Shrinking earlier (from 16 or 36) helps isotropic data further, and costs more on breast cancer, whose coefficients are large:
   8 is the compromise, and `prior_radius` the knob for whoever knows better.
 - Three or five stages differ from four by about the standard error; tighter radii lose where the signal is weak.
-- Radii set from a public error formula (expected noise and shrinkage of the stage before, rows spread evenly) were tried first and
-  dropped: real rows do not spread evenly, the formula's radii hardly shrank, and four stages then lost to one.
+- Radii set from a public error formula (expected noise and shrinkage of the stage before, rows spread evenly) were tried first
+  and dropped: real rows do not spread evenly, the formula's radii hardly shrank, and four stages then lost to one.
 """
 
 
