@@ -116,8 +116,8 @@ def estimates(results):
         lines += [
             "",
             "One pass of the exact sampler serves a whole batch of proposals, so passes are not seconds: the estimate takes",
-            f"{ours['seconds_median']:.1f} s here, and gradient descent is the faster of the two on this table. Its guarantee needs",
-            "the step count fixed in advance, as ours needs the schedule; neither may be tuned on the data.",
+            f"{ours['seconds_median']:.1f} s here, and gradient descent is the faster of the two on this table. Its guarantee",
+            "needs the step count fixed in advance, as ours needs the schedule; neither may be tuned on the data.",
         ]
     return [*lines, ""]
 
