@@ -91,12 +91,12 @@ The rule in use is **{chosen}**.
 
 What we read from it:
 
-- One stage is worst wherever the signal is above 8: the prior's pull towards 0 is what later stages undo.
+- With fixed radii, four stages beat one wherever the signal is above 8: later stages undo the prior's pull towards 0.
 - Fixed radii fail where the signal is weak: on isotropic data they are worse than knowing nothing (log 2 = 0.693), because a
-  prior as wide as D lets through noise that the data cannot overcome. Shrinking all radii by √(signal/8) mends most of it.
+  prior as wide as D lets through noise that the data cannot overcome. Shrinking all radii by √(signal/8) mends much of it.
 - Shrinking earlier (from 16 or 36) helps isotropic data further, and costs more on breast cancer, whose coefficients are large:
   8 is the compromise, and `prior_radius` the knob for whoever knows better.
-- Three or five stages differ from four by about the standard error; tighter radii lose where the signal is weak.
+- Three or five stages differ from four by a few hundredths either way, no more than so few releases can tell apart.
 - Radii set from a public error formula (expected noise and shrinkage of the stage before, rows spread evenly) were tried first
   and dropped: real rows do not spread evenly, the formula's radii hardly shrank, and four stages then lost to one.
 """
