@@ -168,3 +168,11 @@ def test_excess_risk_bound_is_a_bound():
 def test_bad_requests(options, error, words):
     with pytest.raises(error, match=words):
         make(**options)
+
+
+def test_ill_conditioned_posteriors_are_refused_before_data_is_seen():
+    """A refusal that some data set would otherwise cause in the sampler is made for all of them, in the plan."""
+    tiny = {"prior": GaussianPrior(1e-9), "budget": gs.Budget(500.0, 1e-6)}
+    with pytest.raises(gs.PremiseError, match="could outweigh it"):
+        make(n=10**9, **tiny)
+    assert make(n=10, **tiny).sampler == "shell"

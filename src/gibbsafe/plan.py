@@ -13,7 +13,7 @@ import numpy as np
 
 from gibbsafe._validate import choice, count, fail, positive
 from gibbsafe.bounds import Utility, predict_utility
-from gibbsafe.errors import CertificateError
+from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.models import GaussianPrior, Model, model_from_dict
 from gibbsafe.models.model import Array
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "Stage", "plan"]
 
 FORMAT = "gibbsafe/plan/1"
+#: Largest curvature of the data beside the prior's precision that the shell sampler is trusted with, whatever the data.
+WORST_CONDITION = 1e10
 
 
 @dataclass(frozen=True)
@@ -304,6 +306,8 @@ def plan(
     chosen_sampler = choose_sampler(sampler, model)
     chosen = request.theorem(theorem, chosen_sampler)
     stages = request.stages(chosen, prior, inverse_temperature)
+    if chosen_sampler == "shell":
+        _require_conditioning(model, stages, n)
     return Plan(
         model=model,
         budget=budget,
@@ -319,6 +323,19 @@ def plan(
         stages=stages,
         grid=_grid(max(max(stage.prior_precision) for stage in stages)),
     )
+
+
+def _require_conditioning(model: Model, stages: tuple[Stage, ...], n: int | None) -> None:
+    """Refuse, from public numbers, posteriors so ill-conditioned that the shell sampler could fail on some data set.
+
+    The curvature of n records is at most βn·smoothness beside the prior's precision; whitening loses its digits near 1e12 of it.
+    """
+    for stage in stages:
+        ratio = stage.inverse_temperature * (n or 0) * model.loss.smoothness / min(stage.prior_precision)
+        if ratio > WORST_CONDITION:
+            raise PremiseError(
+                f"prior precision: {n:,} records could outweigh it {ratio:.3g} times (limit {WORST_CONDITION:g}); raise it"
+            )
 
 
 def _grid(precision: float) -> float:
