@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
-
-import numpy as np
 
 from gibbsafe._version import __version__
 from gibbsafe.errors import CertificateError, PremiseError
@@ -58,7 +55,6 @@ class Certificate(Mapping[str, Any]):
 def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
     """State what a release under ``plan`` guarantees. Everything here follows from the plan, but for how it was run."""
     constants, sampler = plan.constants, SAMPLERS[plan.sampler]
-    curvature_ratio = plan.model.loss.self_concordance
     unit = "one record" if plan.rows_per_person == 1 else f"one person with at most {plan.rows_per_person} records"
     premises = [
         {"statement": premise.statement, "status": "checked" if premise.checked else "asserted"}
@@ -79,17 +75,9 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
             "adjacency": plan.adjacency.value,
             "unit": unit,
             "n": plan.n if plan.adjacency == Adjacency.REPLACE_ONE else None,
-            "constants": {
-                "lipschitz": list(constants.lipschitz or ()),  # type: ignore[arg-type]
-                "difference_lipschitz": list(constants.gap_blocks(plan.adjacency)) if constants.lipschitz else [],
-                "record_radius": constants.record_radius,
-                "parameter_ball": plan.model.ball,
-                "smoothness": constants.smoothness,
-                "self_concordance": curvature_ratio if math.isfinite(curvature_ratio) else None,
-                "units": "scaled: encoded rows, intercept included, have norm at most 1",
-            },
+            "constants": plan.model.declared(constants, plan.adjacency),
             "inverse_temperature": plan.inverse_temperature,
-            "prior": {"family": "normal", "precision": np.atleast_1d(plan.prior_precision).tolist()},
+            "prior": plan.model.describe_prior(plan.stages[-1]),
             "purpose": plan.purpose,
             "stages": [
                 {

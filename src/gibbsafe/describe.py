@@ -27,12 +27,23 @@ def _precision(plan: Plan) -> str:
     return f"{values[0]:.6g}" if len(values) == 1 else f"{values.min():.4g} to {values.max():.4g}, one per parameter"
 
 
+def _declared_prior(plan: Plan) -> str:
+    return ", ".join(f"{name} {value}" for name, value in plan.model.describe_prior(plan.stages[-1]).items())
+
+
+def _radius(plan: Plan) -> list[tuple[str, str]]:
+    if plan.prior_radius is None:
+        return []
+    return [("prior radius", f"{plan.prior_radius:.4g} (public guess of |θ| in scaled units: the one knob worth turning)")]
+
+
 def _stages(plan: Plan) -> list[tuple[str, str]]:
     """Return one pair of lines for one stage, or one line per stage."""
     last = plan.stages[-1]
     steps = "" if last.steps is None else f", {last.steps:,} Langevin steps"
     if len(plan.stages) == 1:
-        return [("inverse temperature", f"{last.inverse_temperature:.6g}{steps}"), ("prior precision", _precision(plan))]
+        prior = ("prior precision", _precision(plan)) if last.prior_precision else ("prior", _declared_prior(plan))
+        return [("inverse temperature", f"{last.inverse_temperature:.6g}{steps}"), prior]
     lines = []
     for k, (stage, claim) in enumerate(zip(plan.stages, plan.stage_guarantees, strict=True), start=1):
         centre = "the public centre" if stage.prior_centre is not None else "the draw before"
@@ -55,13 +66,15 @@ def describe_plan(plan: Plan) -> str:
             ("guarantee", str(plan.guarantee)),
             ("theorem", f"{plan.theorem.name} ({plan.theorem.reference})"),
             *_stages(plan),
-            ("prior radius", f"{plan.prior_radius:.4g} (public guess of |θ| in scaled units: the one knob worth turning)"),
+            *_radius(plan),
             ("sampler", f"{plan.sampler}; draws rounded to multiples of {plan.grid:.3g} (scaled units)"),
         ]
     )
-    buys = [("prior noise", f"{utility.prior_sd:.4g} standard deviation per parameter (scaled units)")]
+    buys = []
+    if utility.prior_sd is not None:
+        buys.append(("prior noise", f"{utility.prior_sd:.4g} standard deviation per parameter (scaled units)"))
     if known and utility.noise_sd is not None:
-        buys.append(("expected noise", f"{utility.noise_sd:.4g} if rows spread evenly over all directions"))
+        buys.append(("expected noise", f"{utility.noise_sd:.4g} {model.typical_case}"))
     if known and utility.excess_risk is not None:
         risk = f"mean training loss at most {utility.excess_risk:.4g} above the best |θ| ≤ D, in expectation"
         buys.append(("excess risk", risk))

@@ -14,7 +14,7 @@ import numpy as np
 from gibbsafe._validate import choice, count, fail, positive
 from gibbsafe.bounds import Utility, predict_utility
 from gibbsafe.errors import CertificateError, PremiseError
-from gibbsafe.models import GaussianPrior, Model, model_from_dict
+from gibbsafe.models import GaussianPrior, GibbsModel, Model, model_from_dict
 from gibbsafe.models.model import Array
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
 from gibbsafe.samplers import SAMPLERS, choose_sampler
@@ -46,7 +46,7 @@ class Plan:
     purpose: str
     theorem: Theorem
     sampler: str
-    prior_radius: float
+    prior_radius: float | None
     prior_given: bool
     rows_per_person: int
     stages: tuple[Stage, ...]
@@ -61,7 +61,9 @@ class Plan:
 
     @property
     def prior_precision(self) -> float | Array:
-        """Prior precision in the user's units: one number, or one per parameter."""
+        """Precision of the Gaussian prior in the user's units: one number, or one per parameter."""
+        if not isinstance(self.model, GibbsModel):
+            raise PremiseError(f"prior_precision: the prior of {self.model.name} is part of its declaration")
         values = self.model.precision_to_original(np.array(self.stages[-1].prior_precision))
         return float(values[0]) if np.allclose(values, values[0], rtol=1e-12) else values
 
@@ -161,7 +163,7 @@ class Plan:
                 purpose=data["purpose"],
                 theorem=get(data["theorem"]),
                 sampler=choice("sampler", data["sampler"], SAMPLERS),
-                prior_radius=positive("prior_radius", data["prior_radius"]),
+                prior_radius=None if data["prior_radius"] is None else positive("prior_radius", data["prior_radius"]),
                 prior_given=data["prior_given"] is True,
                 rows_per_person=count("rows_per_person", data["rows_per_person"]),
                 stages=tuple(_stage(entry) for entry in data["stages"]),
@@ -211,6 +213,7 @@ class Plan:
     def _prior(self) -> GaussianPrior:
         """Return the stage's prior in the user's units."""
         stage = self.stages[-1]
+        assert isinstance(self.model, GibbsModel)
         precision = self.model.precision_to_original(np.array(stage.prior_precision))
         assert stage.prior_centre is not None
         centre = self.model.to_original(np.array(stage.prior_centre))[0]
@@ -300,13 +303,15 @@ def plan(
     purpose = choice("purpose", purpose, ("posterior", "estimate"))
     if n is not None or relation == Adjacency.REPLACE_ONE:
         n = count("n", n)
-    default = 3 * math.sqrt(model.parameters) * model.parameter_scale
-    radius = positive("prior_radius", prior_radius) if prior_radius is not None else default
+    radius = positive("prior_radius", prior_radius) if prior_radius is not None else model.default_radius()
+    if prior_radius is not None and model.default_radius() is None:
+        fail("prior_radius", prior_radius, f"left out: the prior of {model.name} is part of its declaration")
     request = Request(model, budget, relation, draws, n=n, rows_per_person=cap, radius=radius, purpose=purpose)
     chosen_sampler = choose_sampler(sampler, model)
     chosen = request.theorem(theorem, chosen_sampler)
-    stages = request.stages(chosen, prior, inverse_temperature)
+    stages = model.stages(request, chosen, prior, inverse_temperature)
     if chosen_sampler == "shell":
+        assert isinstance(model, GibbsModel)
         _require_conditioning(model, stages, n)
     return Plan(
         model=model,
@@ -321,11 +326,11 @@ def plan(
         prior_given=prior is not None,
         rows_per_person=cap,
         stages=stages,
-        grid=_grid(max(max(stage.prior_precision) for stage in stages)),
+        grid=model.grid(stages),
     )
 
 
-def _require_conditioning(model: Model, stages: tuple[Stage, ...], n: int | None) -> None:
+def _require_conditioning(model: GibbsModel, stages: tuple[Stage, ...], n: int | None) -> None:
     """Refuse, from public numbers, posteriors so ill-conditioned that the shell sampler could fail on some data set.
 
     The curvature of n records is at most βn·smoothness beside the prior's precision; whitening loses its digits near 1e12 of it.
@@ -336,8 +341,3 @@ def _require_conditioning(model: Model, stages: tuple[Stage, ...], n: int | None
             raise PremiseError(
                 f"prior precision: {n:,} records could outweigh it {ratio:.3g} times (limit {WORST_CONDITION:g}); raise it"
             )
-
-
-def _grid(precision: float) -> float:
-    """Return the public rounding grid: the power of two below 2⁻³⁰ standard deviations of the tightest prior (scaled units)."""
-    return 2.0 ** math.floor(-30 - 0.5 * math.log2(precision))

@@ -242,17 +242,11 @@ def _check_draws(plan: Plan, content: Mapping[str, Any]) -> Array:
     if draws.shape != (plan.draws, len(names)) or not np.isfinite(draws).all():
         raise CertificateError(f"draws: shape {draws.shape}, but the plan releases {plan.draws} draws of {len(names)} parameters")
     steps = plan.model.from_original(draws) / plan.grid
-    if (np.abs(steps - np.round(steps)) > 1e-3 + _rounding_in_steps(plan, draws)).any():
+    # An affine map there and back: rounding is a share of its terms.
+    if (np.abs(steps - np.round(steps)) > 1e-3 + 2.0**-48 * plan.model.reach(draws) / plan.grid).any():
         raise CertificateError("draws: not on the plan's rounding grid")
     draws.flags.writeable = False
     return draws
-
-
-def _rounding_in_steps(plan: Plan, draws: Array) -> Array:
-    """Bound the rounding, in grid steps, of mapping draws to the user's units and back: an affine map, term by term."""
-    base = plan.model.from_original(np.zeros((1, draws.shape[1])))
-    reach = [np.abs(plan.model.from_original(np.diag(draw)) - base).sum(axis=0) for draw in draws]
-    return np.asarray(2.0**-48 * (np.array(reach) + np.abs(base)) / plan.grid)
 
 
 def verify(source: Path | str | Release) -> Certificate:

@@ -22,7 +22,7 @@ import numpy as np
 from gibbsafe._numerics import down
 from gibbsafe._validate import fail, positive
 from gibbsafe.errors import BudgetError, PremiseError
-from gibbsafe.models.model import Array, Model
+from gibbsafe.models.model import Array, GibbsModel, Model
 from gibbsafe.models.prior import GaussianPrior
 from gibbsafe.privacy import Adjacency, Budget, Guarantee, compose
 from gibbsafe.theorems import Constants, Theorem, compare, get
@@ -73,7 +73,7 @@ class Request:
     _: KW_ONLY
     n: int | None
     rows_per_person: int
-    radius: float
+    radius: float | None
     purpose: str
 
     def constants(self, precision: Array) -> Constants:
@@ -101,7 +101,7 @@ class Request:
         if self.purpose == "posterior":
             if theorem.name == LANGEVIN:
                 self._only_default(prior, asked)
-                return (self._langevin(self._mu(self.draws), self.radius, self._origin(), self.draws),)
+                return (self._langevin(self._mu(self.draws), self._radius, self._origin(), self.draws),)
             return (self._posterior(theorem, prior, asked),)
         self._only_default(prior, asked)
         if theorem.name not in ("gaussian-dp", LANGEVIN):
@@ -109,7 +109,26 @@ class Request:
             raise PremiseError(f"theorem = {theorem.name!r}: an estimate composes by Gaussian DP; {remedy}")
         return self._estimate(theorem)
 
+    def declared(self, theorem: Theorem, prior: object, asked: float | None) -> Stage:
+        """Return the one stage of a model whose prior is part of its declaration."""
+        name = self.model.name
+        if prior is not None:
+            fail("prior", prior, f"left out: the prior of {name} is part of its declaration")
+        if self.purpose != "posterior":
+            fail("purpose", self.purpose, f"'posterior' for {name}: stages need a prior that can be moved")
+        return Stage(self._temperature(theorem, self.constants(np.empty(0)), asked), (), (), self.draws)
+
     # -- one stage -----------------------------------------------------------------------------------------------
+
+    @property
+    def _gibbs(self) -> GibbsModel:
+        assert isinstance(self.model, GibbsModel)
+        return self.model
+
+    @property
+    def _radius(self) -> float:
+        assert self.radius is not None
+        return self.radius
 
     def _ones(self) -> Array:
         return np.ones(self.model.parameters)
@@ -136,19 +155,20 @@ class Request:
     def _posterior(self, theorem: Theorem, prior: GaussianPrior | float | None, asked: float | None) -> Stage:
         d = self.model.parameters
         if prior is None:
-            precision, centre = self.model.default_precision(self, theorem), np.array(self._origin())
+            precision, centre = self._gibbs.default_precision(self, theorem), np.array(self._origin())
         else:
             given = prior if isinstance(prior, GaussianPrior) else GaussianPrior(prior)
-            precision = self.model.precision_from_original(given.precisions(d))
+            precision = self._gibbs.precision_from_original(given.precisions(d))
             centre = self.model.from_original(given.centres(d))[0]
-        constants = self.constants(precision)
-        beta = theorem.calibrate(constants, self.budget, adjacency=self.adjacency, draws=self.draws)
-        if asked is not None:
-            beta = self._within(theorem, constants, positive("inverse_temperature", asked), beta)
+        beta = self._temperature(theorem, self.constants(precision), asked)
         return Stage(beta, tuple(precision.tolist()), tuple(centre.tolist()), self.draws)
 
-    def _within(self, theorem: Theorem, constants: Constants, asked: float, largest: float) -> float:
-        """Return the β asked for if it is within budget."""
+    def _temperature(self, theorem: Theorem, constants: Constants, wanted: float | None) -> float:
+        """Return the largest β within budget, or the one asked for if it is within budget."""
+        largest = theorem.calibrate(constants, self.budget, adjacency=self.adjacency, draws=self.draws)
+        if wanted is None:
+            return largest
+        asked = positive("inverse_temperature", wanted)
         claim = theorem.guarantee(constants, inverse_temperature=asked, adjacency=self.adjacency, draws=self.draws)
         if not self.budget.admits(claim) and down(asked) > largest:
             raise BudgetError(
@@ -162,7 +182,7 @@ class Request:
         constants = self.constants(ones)
         largest = theorem.calibrate(constants, self.budget, adjacency=self.adjacency, draws=self.draws)
         mu = largest * constants.gap(self.adjacency)
-        per_beta, gap = self._per_beta(mu, self.radius)
+        per_beta, gap = self._per_beta(mu, self._radius)
         return ones * (mu * per_beta / gap) ** 2
 
     def _exact(self, mu: float, radius: float, centre: tuple[float, ...] | None, draws: int) -> Stage:
@@ -174,7 +194,7 @@ class Request:
         if self.n is None or self.adjacency == Adjacency.ADD_REMOVE:
             raise PremiseError("n: the Langevin step needs a public number of records; use replace-one")
         per_beta, gap = self._per_beta(mu, radius)
-        rate = 1.9 / (self.n * self.model.loss.smoothness + 2 * per_beta / 3)
+        rate = 1.9 / (self.n * self._gibbs.loss.smoothness + 2 * per_beta / 3)
         steps = max(1, math.ceil(1 / (rate * per_beta)))
         keep = 1 - rate * per_beta / 3
         last = keep**steps
@@ -188,7 +208,7 @@ class Request:
     def _estimate(self, theorem: Theorem) -> tuple[Stage, ...]:
         mu = self._mu(1) * (1 - 2.0**-36)
         signal = math.inf if self.n is None else self.n * mu / self.model.parameters
-        radius = self.radius * min(1.0, math.sqrt(signal / FULL_SIGNAL))
+        radius = self._radius * min(1.0, math.sqrt(signal / FULL_SIGNAL))
         build = self._langevin if theorem.name == LANGEVIN else self._exact
         stages = []
         for k, (fraction, shrink) in enumerate(zip(FRACTIONS, RADII, strict=True)):

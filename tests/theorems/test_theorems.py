@@ -29,6 +29,7 @@ NAMES = {
     "lipschitz-metric",
     "stochastic-lipschitz",
     "contaminated-uniform",
+    "beta-bernoulli",
 }
 RICH = {
     "lipschitz": 1.0,
@@ -51,6 +52,7 @@ RICH = {
     "likelihood_ratio_bound": 1.5,
     "contamination": 0.2,
     "density_ratio": 3.0,
+    "beta_prior": (2.0, 3.0),
 }
 TEMPERED = sorted(NAMES - {"stochastic-lipschitz"})
 

@@ -14,6 +14,7 @@ from gibbsafe.errors import ParameterError
 from gibbsafe.estimators.inputs import Floats, as_generator, check_input, open_ledger, pairs
 from gibbsafe.models.linear import LinearModel
 from gibbsafe.models.losses import Loss
+from gibbsafe.models.model import GibbsModel
 from gibbsafe.plan import Plan, plan
 from gibbsafe.privacy import Adjacency, Budget
 
@@ -109,8 +110,11 @@ class PrivateLinearRegressor(PrivateLinearEstimator):
         made = super()._plan(n, prior_radius)
         if prior_radius is not None or n is None or self._outweigh is None or len(made.stages) == 1:
             return made
-        loss, first = made.model.loss, made.stages[0]
-        rows = n * min(loss.smoothness, self._typical_slope(loss) / made.model.parameter_scale) / made.model.parameters
+        model, first = made.model, made.stages[0]
+        assert isinstance(model, GibbsModel)
+        assert made.prior_radius is not None
+        loss = model.loss
+        rows = n * min(loss.smoothness, self._typical_slope(loss) / model.parameter_scale) / model.parameters
         prior = max(first.prior_precision) / first.inverse_temperature
         share = prior * self._outweigh / rows
         return made if share >= 1 else super()._plan(n, share * made.prior_radius)

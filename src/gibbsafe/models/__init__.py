@@ -5,7 +5,7 @@ from gibbsafe.models.gaussian_mean import GaussianMean
 from gibbsafe.models.kinked import Hinge, QuantileRegression
 from gibbsafe.models.linear_regression import LinearRegression
 from gibbsafe.models.logistic_regression import LogisticRegression
-from gibbsafe.models.model import MODELS, Model, model_from_dict
+from gibbsafe.models.model import MODELS, GibbsModel, Model, model_from_dict
 from gibbsafe.models.prior import GaussianPrior
 from gibbsafe.models.pseudo_huber_regression import PseudoHuberRegression
 from gibbsafe.models.soft_hinge import SoftHinge
@@ -16,6 +16,7 @@ __all__ = [
     "BernoulliLogit",
     "GaussianMean",
     "GaussianPrior",
+    "GibbsModel",
     "Hinge",
     "LinearRegression",
     "LogisticRegression",

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
 
+from gibbsafe.columns import Column, no_features
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.sources import read_response
 from gibbsafe.domains import Labels
-from gibbsafe.models.classifier import check_labels
+from gibbsafe.models.classifier import check_labels, labels_of
 from gibbsafe.models.losses import LogisticLoss, Loss
-from gibbsafe.models.model import Array, EncodingOptions, Model, register
+from gibbsafe.models.model import Array, EncodingOptions, GibbsModel, register
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants
 
@@ -22,7 +24,7 @@ __all__ = ["BernoulliLogit"]
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class BernoulliLogit(Model):
+class BernoulliLogit(GibbsModel):
     """Outcomes y = ±1 with loss log(1 + e^{−yθ}) and a normal prior on the logit θ (Minami et al. 2016, Example 17).
 
     ``labels=(a, b)`` are declared; θ is the logit of the share of b. Two different outcomes differ by exactly θ in loss, since
@@ -73,25 +75,17 @@ class BernoulliLogit(Model):
         kept = options.kept(len(signs), person)
         return Blocks(signs[kept][:, None].astype(options.storage))
 
-    def to_original(self, scaled: Array) -> Array:
-        """Return the logits as they are."""
-        return np.array(np.atleast_2d(scaled), dtype=np.float64)
-
-    def from_original(self, original: Array) -> Array:
-        """Return the logits as they are."""
-        return self.to_original(original)
-
-    def precision_to_original(self, scaled: Array) -> Array:
-        """Return the precision as it is."""
-        return np.asarray(scaled)
-
-    def precision_from_original(self, original: Array) -> Array:
-        """Return the precision as it is."""
-        return np.asarray(original)
-
     def probability(self, draws: Array) -> Array:
         """Return the share of the positive label that each draw stands for."""
         return np.asarray(expit(np.asarray(draws)[:, 0]))
+
+    @classmethod
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+        """Return the model of a study's target column; it reads no features."""
+        no_features(features, cls.name)
+        labels = labels_of(target, cls.name)
+        assert target is not None
+        return cls(target=target.name, labels=labels, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data."""

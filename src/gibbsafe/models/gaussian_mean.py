@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from gibbsafe.columns import Column, no_target, only_numbers
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.sources import read_rows
 from gibbsafe.domains import Ball, as_matrix, clip_rows, require_finite
 from gibbsafe.errors import PremiseError
 from gibbsafe.models.linear import check_names
 from gibbsafe.models.losses import Loss
-from gibbsafe.models.model import Array, EncodingOptions, Model, register
+from gibbsafe.models.model import Array, EncodingOptions, GibbsModel, register
 from gibbsafe.models.squared_loss import SquaredLoss
 from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers.closed_form import NormalPosterior
@@ -28,7 +30,7 @@ __all__ = ["GaussianMean"]
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class GaussianMean(Model):
+class GaussianMean(GibbsModel):
     """Records x of norm at most ``radius`` with loss ½|θ − x|², the negative log density of N(θ, I) (Minami et al., Theorem 15).
 
     With the prior N(c, I/λ) (default c = 0, λ = 1/radius²) the posterior is N((nβx̄ + λc)/(nβ + λ), I/(nβ + λ)). Replacing one
@@ -130,6 +132,20 @@ class GaussianMean(Model):
     def precision_from_original(self, original: Array) -> Array:
         """Multiply by the squared radius."""
         return np.asarray(original * self.radius**2)
+
+    @classmethod
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+        """Return the mean of a study's numbers, used in their own units; ``row_norm`` or ``radius`` clips the rows.
+
+        Without either the radius is the norm of the farthest corner of the bounds.
+        """
+        no_target(target, cls.name)
+        given = dict(options)
+        norm = given.pop("row_norm", None)
+        if norm is None and "radius" not in given:
+            norm = math.hypot(*(max(abs(column.interval.low), abs(column.interval.high)) for column in only_numbers(features)))
+        radius = {} if norm is None else {"radius": norm}
+        return cls(dimension=len(features), feature_names=tuple(column.name for column in features), **radius, **given)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from gibbsafe._validate import count, fail
+from gibbsafe.columns import Column, Design
 from gibbsafe.data.blocks import Blocks
-from gibbsafe.data.sources import read_records
+from gibbsafe.data.sources import is_table, read_columns, read_records
 from gibbsafe.domains import Ball, Box, as_matrix, clip_rows, require_finite
 from gibbsafe.errors import DomainError
-from gibbsafe.models.model import Array, EncodingOptions, Model
+from gibbsafe.models.model import Array, EncodingOptions, GibbsModel
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants
 
@@ -32,7 +33,7 @@ def check_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ...] 
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearModel(Model):
+class LinearModel(GibbsModel):
     """A loss f(xᵀθ) of rows x = (features, 1), scaled jointly so that every row *with its intercept* has norm at most 1.
 
     Args:
@@ -40,6 +41,8 @@ class LinearModel(Model):
         radius: features are rows of norm at most this, in the user's units (default 1), or instead of it
         bounds: a (low, high) pair per feature; each is clipped and mapped to [−1, 1], and the row is clipped to
         row_norm: in these units (default √dimension).
+        columns: a `gibbsafe.columns.Column` per column of a table instead of bounds: categories become one 0/1 column per level,
+            numbers are mapped by their bounds, and the row is clipped to ``row_norm`` (default: the root of their number).
         intercept: whether a constant column 1 is appended.
         feature_names: names of the columns, needed to read tables by name.
         target: name of the response column in tables.
@@ -52,14 +55,18 @@ class LinearModel(Model):
     intercept: bool = True
     feature_names: tuple[str, ...] | None = None
     target: str = "y"
-    _domain: Ball | Box = field(init=False, repr=False, compare=False)
+    columns: tuple[Column, ...] | None = None
+    _domain: Ball | Box | Design = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dimension", count("dimension", self.dimension))
-        if self.bounds is not None:
-            if self.radius is not None:
-                fail("radius", self.radius, "left out when bounds are declared (row_norm clips rows then)")
-            domain: Ball | Box = Box(self.bounds, self.row_norm)
+        if self.radius is not None and not (self.bounds is None and self.columns is None):
+            fail("radius", self.radius, "left out when bounds or columns are declared (row_norm clips rows then)")
+        domain: Ball | Box | Design
+        if self.columns is not None:
+            domain = self._declare_columns(self.columns)
+        elif self.bounds is not None:
+            domain = Box(self.bounds, self.row_norm)
             if domain.dimension != self.dimension:
                 fail("bounds", f"{domain.dimension} pairs", f"one per feature ({self.dimension})")
             object.__setattr__(self, "bounds", Box(self.bounds).bounds)
@@ -73,10 +80,37 @@ class LinearModel(Model):
             fail("intercept", self.intercept, "True or False")
         object.__setattr__(self, "feature_names", check_names(self.feature_names, self.dimension))
 
+    def _declare_columns(self, columns: Sequence[Column | Mapping[str, Any]]) -> Design:
+        """Return the domain of declared columns; it settles names and dimension."""
+        listed = tuple(column if isinstance(column, Column) else Column.from_dict(column) for column in columns)
+        domain = Design(listed, self.row_norm)
+        if self.bounds is not None:
+            fail("bounds", self.bounds, "left out when columns are declared")
+        if domain.dimension != self.dimension:
+            fail("dimension", self.dimension, f"the number of encoded columns ({domain.dimension})")
+        object.__setattr__(self, "columns", listed)
+        object.__setattr__(self, "feature_names", domain.names)
+        return domain
+
+    @classmethod
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+        """Return the model that a study declares: features by `Design`, the response by the target column."""
+        if target is None:
+            fail("target", None, f"declared for {cls.name}", "write a [target] table with the name of the response column")
+        dimension = sum(column.width for column in features)
+        return cls(dimension=dimension, columns=tuple(features), target=target.name, **cls._of_target(target), **options)
+
+    @classmethod
+    def _of_target(cls, target: Column) -> dict[str, Any]:
+        """Return what a target column says of the response."""
+        if target.kind != "number":
+            fail("target", target.name, f"a number for {cls.name}, without labels")
+        return {}
+
     # -- geometry ------------------------------------------------------------------------------------------------
 
     @property
-    def domain(self) -> Ball | Box:
+    def domain(self) -> Ball | Box | Design:
         """The declared domain of the features."""
         return self._domain
 
@@ -150,7 +184,7 @@ class LinearModel(Model):
 
     def encode_features(self, features: Any, on_invalid: str = "error", storage: str = "float64") -> Array:
         """Return scaled rows, intercept appended, each of norm at most 1; used for training and prediction alike."""
-        matrix = as_matrix(features, self.dimension)
+        matrix = as_matrix(self._design(features, on_invalid), self.dimension)
         replacement = self.domain.replacement() if on_invalid == "replace" else None
         encoded = clip_rows(self.domain.encode(require_finite(matrix, replacement)), self.domain.radius)
         rows = np.empty((len(encoded), self.parameters), dtype=np.dtype(storage))
@@ -160,9 +194,16 @@ class LinearModel(Model):
             rows[:, -1] = np.nextafter(np.asarray(self.row_scale, dtype=storage), np.asarray(0, dtype=storage))  # not above
         return rows
 
+    def _design(self, features: Any, on_invalid: str) -> Any:
+        """Return declared columns, from a table or by name, as numbers; an array is the design matrix itself."""
+        if not isinstance(self.domain, Design):
+            return features
+        named = read_columns(features, self.domain.columns) if is_table(features) else features
+        return self.domain.read(named, on_invalid) if isinstance(named, Mapping) else named
+
     def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
         """Return the records as blocks; margin losses carry the label in the row."""
-        features, response, person = read_records(data, self.feature_names, self.target, persons)
+        features, response, person = read_records(data, self.feature_names, self.target, persons, self.columns)
         rows = self.encode_features(features, options.on_invalid, options.storage)
         targets = self._encode_response(response, options.on_invalid)
         if len(targets) != len(rows):
@@ -177,7 +218,9 @@ class LinearModel(Model):
     def _declaration(self, **more: Any) -> dict[str, Any]:
         """Return the declaration common to linear models."""
         fields: dict[str, Any] = {"name": self.name, "dimension": self.dimension}
-        if self.bounds is None:
+        if self.columns is not None:
+            fields |= {"columns": [column.to_dict() for column in self.columns], "row_norm": self.row_norm}
+        elif self.bounds is None:
             fields["radius"] = self.radius
         else:
             fields |= {"bounds": [list(pair) for pair in self.bounds], "row_norm": self.row_norm}

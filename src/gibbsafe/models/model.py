@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gibbsafe._validate import choice
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.sources import keep_first_rows
-from gibbsafe.errors import DomainError
+from gibbsafe.errors import DomainError, GibbsafeError
 from gibbsafe.models.losses import Loss
 from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers.closed_form import NormalPosterior
@@ -24,7 +24,7 @@ from gibbsafe.theorems import Constants, Theorem
 if TYPE_CHECKING:
     from gibbsafe.schedules import Request, Stage
 
-__all__ = ["MODELS", "EncodingOptions", "Model", "model_from_dict", "register"]
+__all__ = ["MODELS", "EncodingOptions", "GibbsModel", "Model", "model_from_dict", "register"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
@@ -46,52 +46,50 @@ class EncodingOptions:
 
 
 class Model(ABC):
-    """A family of Gibbs posteriors exp(−β Σ f(xᵢᵀθ, yᵢ)) π(θ) in *scaled* parameters θ.
+    """What is public about records, likelihood and prior: the base of every model.
 
-    In scaled units every encoded row, intercept included, has norm at most 1. `to_original` and `from_original` are the public
-    affine maps between scaled parameters and those of the user's units.
+    `GibbsModel` adds a loss of a linear predictor with a Gaussian prior that the plan sets; `gibbsafe.models.family.Family` a
+    likelihood whose prior is part of the declaration. Draws are made in *scaled* parameters; `to_original` and `from_original`
+    are the public affine maps to and from the user's units (the identity unless a model says otherwise).
     """
 
     name: ClassVar[str]
     #: Theorems that price an exact draw from this model's posterior.
-    theorems: ClassVar[tuple[str, ...]] = ("gaussian-dp", "log-sobolev", "log-sobolev-simple")
+    theorems: ClassVar[tuple[str, ...]]
     #: Samplers that know this model's posterior, and what to say where none applies.
-    samplers: ClassVar[tuple[str, ...]] = ("inverse-cdf", "shell", "langevin")
+    samplers: ClassVar[tuple[str, ...]]
     sampler_remedy: ClassVar[str] = ""
+    #: When the standard deviation of `typical_sd` is to be expected.
+    typical_case: ClassVar[str] = "if records are ordinary"
 
     @property
     @abstractmethod
     def parameter_names(self) -> tuple[str, ...]:
         """Names of the parameters, in the order of the draws."""
 
-    @property
-    @abstractmethod
-    def loss(self) -> Loss:
-        """The loss of one record as a function of the linear predictor."""
-
     @abstractmethod
     def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
-        """Declared constants for a Gaussian prior with these precisions (scaled, one per parameter)."""
+        """Declared constants; of a `GibbsModel` under a Gaussian prior with these precisions (scaled, one per parameter)."""
 
     @abstractmethod
     def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
         """Return clipped, encoded and scaled records; refuse what does not have the declared form."""
 
     @abstractmethod
-    def to_original(self, scaled: Array) -> Array:
-        """Return draws (rows) in the user's units."""
+    def stages(self, request: Request, theorem: Theorem, prior: Any, asked: float | None) -> tuple[Stage, ...]:
+        """Return the posteriors to draw from: what `gibbsafe.plan` was asked, priced by the theorem."""
 
     @abstractmethod
-    def from_original(self, original: Array) -> Array:
-        """Return the inverse of `to_original`."""
+    def posterior(self, data: Blocks, stage: Stage, centre: Array) -> Any:
+        """Return the posterior of one stage on encoded records, for the sampler."""
 
     @abstractmethod
-    def precision_to_original(self, scaled: Array) -> Array:
-        """Return prior precisions per parameter in the user's units."""
+    def grid(self, stages: tuple[Stage, ...]) -> float:
+        """Return the public rounding grid of the draws: a power of two, fine against noise and coarse against float error."""
 
     @abstractmethod
-    def precision_from_original(self, original: Array) -> Array:
-        """Return the inverse of `precision_to_original`."""
+    def describe_prior(self, stage: Stage) -> dict[str, Any]:
+        """Return the prior as a certificate states it."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -103,6 +101,77 @@ class Model(ABC):
         return len(self.parameter_names)
 
     @property
+    def trimmed(self) -> bool:
+        """Whether the parameters keep to a public set, so that samplers have to respect it."""
+        return False
+
+    def default_radius(self) -> float | None:
+        """Return the prior radius of a plan that names none; None for a model that has no use for one."""
+        return None
+
+    def declared(self, constants: Constants, adjacency: Adjacency) -> dict[str, Any]:
+        """Return the constants that a certificate states."""
+        stated = {field: value for field, value in asdict(constants).items() if value is not None}
+        return stated | {"units": "the user's"}
+
+    def typical_sd(self, n: int, stage: Stage) -> float | None:
+        """Return the standard deviation of a draw to be expected (scaled units) with n records; None if nobody can say."""
+        return None
+
+    # -- the user's units ----------------------------------------------------------------------------------------
+
+    def to_original(self, scaled: Array) -> Array:
+        """Return draws (rows) in the user's units."""
+        return np.array(np.atleast_2d(scaled), dtype=np.float64)
+
+    def from_original(self, original: Array) -> Array:
+        """Return the inverse of `to_original`."""
+        return np.array(np.atleast_2d(np.asarray(original, dtype=np.float64)))
+
+    def reach(self, draws: Array) -> Array:
+        """Return, term by term, how large the sums in `from_original` grow: a bound for its rounding."""
+        return np.abs(draws)
+
+    # -- what some models can do besides -------------------------------------------------------------------------
+
+    def corners(self) -> list[Any]:
+        """Return extreme records of the declared domain, each a data set of one record in the form that the model reads."""
+        raise GibbsafeError(f"corners: {self.name} does not list extreme records")
+
+    def simulate(self, draw: Array, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+        """Return synthetic records from one draw (user's units)."""
+        raise GibbsafeError(f"simulate: {self.name} is not a distribution of records")
+
+    @classmethod
+    def from_columns(cls, features: Sequence[Any], target: Any, options: Mapping[str, Any]) -> Model:
+        """Return the model that a study's columns and options declare."""
+        raise GibbsafeError(f"model {cls.name}: cannot be declared by columns")
+
+
+class GibbsModel(Model):
+    """A family of Gibbs posteriors exp(−β Σ f(xᵢᵀθ, yᵢ)) π(θ) in *scaled* parameters θ, π Gaussian.
+
+    In scaled units every encoded row, intercept included, has norm at most 1.
+    """
+
+    theorems: ClassVar[tuple[str, ...]] = ("gaussian-dp", "log-sobolev", "log-sobolev-simple")
+    samplers: ClassVar[tuple[str, ...]] = ("inverse-cdf", "shell", "langevin")
+    typical_case = "if rows spread evenly over all directions"
+
+    @property
+    @abstractmethod
+    def loss(self) -> Loss:
+        """The loss of one record as a function of the linear predictor."""
+
+    def precision_to_original(self, scaled: Array) -> Array:
+        """Return prior precisions per parameter in the user's units."""
+        return np.asarray(scaled)
+
+    def precision_from_original(self, original: Array) -> Array:
+        """Return the inverse of `precision_to_original`."""
+        return np.asarray(original)
+
+    @property
     def parameter_scale(self) -> float:
         """Size of a typical scaled parameter, public: the unit of the default prior radius 3√d."""
         return 1.0
@@ -112,19 +181,63 @@ class Model(ABC):
         """Radius of the parameter ball in scaled units, or None where parameters are unbounded."""
         return None
 
+    def default_radius(self) -> float:
+        """Return D = 3√d in units of `parameter_scale`."""
+        return 3 * math.sqrt(self.parameters) * self.parameter_scale
+
     def default_precision(self, request: Request, theorem: Theorem) -> Array:
         """Return the prior precision (scaled) of a plan that names no prior."""
         return request.shrinkage_rule(theorem)
+
+    def stages(self, request: Request, theorem: Theorem, prior: Any, asked: float | None) -> tuple[Stage, ...]:
+        """Return the stages of the rules in `gibbsafe.schedules`."""
+        return request.stages(theorem, prior, asked)
 
     def typical_curvature(self, n: int) -> float | None:
         """Curvature of n losses per direction if rows spread evenly and each has half its largest one; None for kinks."""
         smoothness = self.loss.smoothness
         return n * smoothness / 2 / self.parameters if math.isfinite(smoothness) else None
 
+    def typical_sd(self, n: int, stage: Stage) -> float | None:
+        """Return 1/√(β curvature + prior precision)."""
+        curvature = self.typical_curvature(n)
+        if curvature is None:
+            return None
+        return 1 / math.sqrt(stage.inverse_temperature * curvature + max(stage.prior_precision))
+
     def posterior(self, data: Blocks, stage: Stage, centre: Array) -> GibbsPosterior | NormalPosterior:
         """Return the posterior of one stage on encoded records."""
         precision = np.array(stage.prior_precision)
         return GibbsPosterior(data, self.loss, stage.inverse_temperature, precision, centre, self.ball)
+
+    def grid(self, stages: tuple[Stage, ...]) -> float:
+        """Return the power of two below 2⁻³⁰ standard deviations of the tightest prior (scaled units)."""
+        return 2.0 ** math.floor(-30 - 0.5 * math.log2(max(max(stage.prior_precision) for stage in stages)))
+
+    def describe_prior(self, stage: Stage) -> dict[str, Any]:
+        """Return the normal prior, its precision in the user's units."""
+        precision = self.precision_to_original(np.array(stage.prior_precision))
+        equal = np.allclose(precision, precision[0], rtol=1e-12)
+        return {"family": "normal", "precision": precision[:1].tolist() if equal else precision.tolist()}
+
+    def declared(self, constants: Constants, adjacency: Adjacency) -> dict[str, Any]:
+        """Return Lipschitz constants, smoothness and self-concordance."""
+        ratio = self.loss.self_concordance
+        return {
+            "lipschitz": list(constants.lipschitz or ()),  # type: ignore[arg-type]
+            "difference_lipschitz": list(constants.gap_blocks(adjacency)) if constants.lipschitz else [],
+            "record_radius": constants.record_radius,
+            "parameter_ball": self.ball,
+            "smoothness": constants.smoothness,
+            "self_concordance": ratio if math.isfinite(ratio) else None,
+            "units": "scaled: encoded rows, intercept included, have norm at most 1",
+        }
+
+    def reach(self, draws: Array) -> Array:
+        """Return Σ_j |terms| of the affine map from the user's units."""
+        base = self.from_original(np.zeros((1, draws.shape[1])))
+        terms = [np.abs(self.from_original(np.diag(draw)) - base).sum(axis=0) for draw in draws]
+        return np.asarray(np.array(terms) + np.abs(base))
 
 
 #: Every model by the name under which plans and studies know it.

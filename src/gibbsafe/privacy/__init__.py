@@ -3,6 +3,7 @@
 from gibbsafe.privacy.accounting import pld_epsilon, to_dp_event
 from gibbsafe.privacy.adjacency import Adjacency
 from gibbsafe.privacy.amplification import amplify
+from gibbsafe.privacy.beta import BetaBernoulliDP
 from gibbsafe.privacy.budget import Budget
 from gibbsafe.privacy.composition import Composition, compose
 from gibbsafe.privacy.estimated import EstimatedPrivacy
@@ -13,6 +14,7 @@ from gibbsafe.privacy.proved import ApproximateDP, BoundedRange, ConcentratedDP,
 __all__ = [
     "Adjacency",
     "ApproximateDP",
+    "BetaBernoulliDP",
     "BoundedRange",
     "Budget",
     "Composition",

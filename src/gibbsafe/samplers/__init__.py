@@ -39,7 +39,7 @@ class Sampler:
     function: SampleFunction
     proved: str
     condition: str
-    applies: Callable[[Model], bool]
+    applies: Callable[[Any], bool]  # to a model that names this sampler
     suits: Callable[[Model], bool] = lambda model: True  # whether "auto" should take it
     options: Callable[[Stage], dict[str, Any]] = lambda stage: {}
 
@@ -52,11 +52,21 @@ SAMPLERS: dict[str, Sampler] = {
             name="closed-form",
             function=closed_form.sample,
             proved=(
-                "draws are independent and exactly distributed as the posterior, for every data set: it is a normal "
-                "distribution whose mean and precision are known in closed form"
+                "draws are independent and exactly distributed as the posterior, for every data set: its distribution is "
+                "known in closed form"
             ),
             condition="a posterior in closed form",
-            applies=lambda model: True,  # to the models that name it
+            applies=lambda model: not model.trimmed,
+        ),
+        Sampler(
+            name="trimmed",
+            function=closed_form.sample,
+            proved=(
+                "draws are independent and exactly distributed as the posterior on the trimmed parameters, for every data set: "
+                "a closed form is inverted between the trim points, or proposals are rejected until one is accepted"
+            ),
+            condition="a prior trimmed to a public set",
+            applies=lambda model: model.trimmed,
         ),
         Sampler(
             name="inverse-cdf",

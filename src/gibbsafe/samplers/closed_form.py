@@ -1,25 +1,40 @@
-"""Exact draws from a posterior that is normal in closed form.
+"""Exact draws from a posterior whose distribution is known: it knows how to draw from itself.
 
-The conjugate case: Gaussian likelihood with known variance and Gaussian prior. The precision is a public number; only the mean
-depends on the data.
+The conjugate cases: a normal posterior with a public precision, and the families of `gibbsafe.models.family`.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gibbsafe import _validate
 from gibbsafe.errors import ParameterError
+from gibbsafe.privacy.profiles import gaussian_delta
 from gibbsafe.samplers.diagnostics import Diagnostics, Progress
 
-__all__ = ["NormalPosterior", "sample"]
+__all__ = ["ExactPosterior", "NormalPosterior", "sample"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+class ExactPosterior(Protocol):
+    """A posterior that draws from itself."""
+
+    def draw(self, count: int, generator: np.random.Generator) -> Floats:
+        """Return independent exact draws, (count, p)."""
+
+    def values(self, thetas: Floats) -> Floats:
+        """Return −log density at each row of ``thetas``, up to a constant; infinite outside the support."""
+
+    @property
+    def support(self) -> tuple[Floats, Floats]:
+        """Lower and upper ends of a box that holds the support, (p,) arrays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,20 +50,40 @@ class NormalPosterior:
         if not np.isfinite(self.mean).all() or not (self.precision > 0).all():
             raise ParameterError("mean, precision: must be finite, and precisions above 0")
 
+    def draw(self, count: int, generator: np.random.Generator) -> Floats:
+        """Return independent exact draws, (count, p)."""
+        normals = generator.standard_normal((count, len(self.mean)))
+        return np.asarray(self.mean + normals / np.sqrt(self.precision))
+
+    def values(self, thetas: Floats) -> Floats:
+        """Return ½ Σ_j precision_j (θ_j − mean_j)²."""
+        return np.asarray(0.5 * np.square(thetas - self.mean) @ self.precision)
+
+    @property
+    def support(self) -> tuple[Floats, Floats]:
+        """All of space."""
+        return np.full(len(self.mean), -math.inf), np.full(len(self.mean), math.inf)
+
+    def hockey_stick(self, other: NormalPosterior, epsilon: float) -> float:
+        """Return ∫(p − e^ε q)₊ for two normals of the same precision: a Gaussian shift."""
+        if not np.array_equal(self.precision, other.precision):
+            raise ParameterError("precision: the two posteriors must share theirs")
+        shift = float(np.linalg.norm((self.mean - other.mean) * np.sqrt(self.precision)))
+        return gaussian_delta(epsilon, shift)
+
 
 def sample(
-    posterior: NormalPosterior, draws: int, generator: np.random.Generator, progress: Progress | None = None
+    posterior: ExactPosterior, draws: int, generator: np.random.Generator, progress: Progress | None = None
 ) -> tuple[Floats, Diagnostics]:
     """Independent exact draws (draws, p), and diagnostics for the curator only."""
     _validate.count("draws", draws)
     started = time.perf_counter()
-    normals = generator.standard_normal((draws, len(posterior.mean)))
-    thetas = posterior.mean + normals / np.sqrt(posterior.precision)
+    thetas = posterior.draw(draws, generator)
     seconds = time.perf_counter() - started
     if progress is not None:
         progress(draws, draws, draws, seconds)
     diagnostics = Diagnostics(
-        mode=posterior.mean,
+        mode=getattr(posterior, "mean", None),
         proposals=draws,
         evaluated=draws,
         accepted=draws,

@@ -26,7 +26,7 @@ class Diagnostics:
     names the sums the envelope was built from; ``log_acceptance`` is the largest seen, which the envelope proves is at most 0.
     """
 
-    mode: npt.NDArray[np.float64]
+    mode: npt.NDArray[np.float64] | None
     proposals: int
     evaluated: int
     accepted: int

@@ -5,6 +5,7 @@ Adding a theorem is adding a file here and its name to the imports below.
 
 from gibbsafe.theorems import (  # the order of this list is the order of the registry
     approximate_sampling,
+    beta_bernoulli,
     bounded_difference,
     bounded_loss,
     bounded_range,
@@ -31,6 +32,7 @@ __all__ = [
     "Row",
     "Theorem",
     "approximate_sampling",
+    "beta_bernoulli",
     "bounded_difference",
     "bounded_loss",
     "bounded_range",

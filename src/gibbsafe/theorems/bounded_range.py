@@ -18,6 +18,7 @@ def loss_difference_range(constants: Constants, adjacency: Adjacency) -> float:
         2 * constants.difference_bound if replace and constants.difference_bound is not None else None,
         2 * constants.sensitivity if constants.sensitivity is not None else None,
         None if width is None else (2 * width if replace else width),
+        None if constants.loss_range is None else (2 * constants.loss_range if replace else constants.loss_range),
     ]
     known = [value for value in candidates if value is not None]
     if not known:

@@ -36,6 +36,12 @@ def _interval(name: str, value: Any) -> tuple[float, float]:
     return (low, high) if low < high else fail(name, value, "a pair (a, b) with a < b")
 
 
+def _pair(name: str, value: Any) -> tuple[float, float]:
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        fail(name, value, "a pair of numbers above 0")
+    return positive(name, value[0]), positive(name, value[1])
+
+
 def _from(least: int) -> Rule:
     return lambda name, value: count(name, value, least=least)
 
@@ -48,6 +54,7 @@ _RULES: dict[str, Rule] = {
     "smoothness": positive,
     "loss_bound": positive,
     "loss_interval": _interval,
+    "loss_range": positive,
     "difference_bound": positive,
     "difference_range": positive,
     "sensitivity": positive,
@@ -68,6 +75,7 @@ _RULES: dict[str, Rule] = {
     "likelihood_ratio_bound": positive,
     "contamination": open_probability,
     "density_ratio": positive,
+    "beta_prior": _pair,
 }
 
 
@@ -84,7 +92,7 @@ class Constants:
         convex: whether every ℓ(·, x) is convex.
         loss_strong_convexity: m_ℓ, by which every ℓ(·, x) is strongly convex.
         smoothness: M_ℓ, the Lipschitz constant of ∇ℓ(·, x).
-        loss_bound: A with |ℓ| ≤ A.  loss_interval: (a, b) with a ≤ ℓ ≤ b.
+        loss_bound: A with |ℓ| ≤ A.  loss_interval: (a, b) with a ≤ ℓ ≤ b.  loss_range: sup over x of its range over θ.
         difference_bound: sup |ℓ(θ, x) − ℓ(θ, x′)|.  difference_range: sup over (x, x′) of its range over θ.
         sensitivity: sup |Σℓ over D − Σℓ over D′| for the adjacency that is asked for.
         prior_precision: m_π, by which −log prior is strongly convex.  prior_smoothness: M_π.
@@ -95,6 +103,7 @@ class Constants:
         metric_lipschitz, metric_diameter: Lipschitz constant of x ↦ log p_θ(x) under a metric, and the metric's diameter.
         stochastic_rate, stochastic_floor, likelihood_ratio_bound: c, L₀ and C of the stochastic Lipschitz assumption.
         contamination, density_ratio: p, and sup over x of sup_θ f(x; θ)/g(x), of a contaminated likelihood.
+        beta_prior: (a, b) of an untrimmed Beta prior on the probability of 0/1 records.
     """
 
     lipschitz: float | tuple[float, ...] | None = None
@@ -104,6 +113,7 @@ class Constants:
     smoothness: float | None = None
     loss_bound: float | None = None
     loss_interval: tuple[float, float] | None = None
+    loss_range: float | None = None
     difference_bound: float | None = None
     difference_range: float | None = None
     sensitivity: float | None = None
@@ -124,6 +134,7 @@ class Constants:
     likelihood_ratio_bound: float | None = None
     contamination: float | None = None
     density_ratio: float | None = None
+    beta_prior: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         for name, rule in _RULES.items():
