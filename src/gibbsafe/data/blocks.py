@@ -6,7 +6,7 @@ are streamed block by block differ only in who holds the blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gibbsafe import _validate
 from gibbsafe.errors import DomainError
 
-__all__ = ["BlockFunction", "Blocks", "RowBlocks"]
+__all__ = ["BlockFunction", "Blocks", "RowBlocks", "add_up"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Part: TypeAlias = Floats | float
@@ -45,8 +45,9 @@ class RowBlocks(Protocol):
 class Blocks:
     """Encoded, clipped and scaled records in memory.
 
-    ``rows`` is an (n, p) C-contiguous array of float64 or float32 with the intercept column included; ``targets`` is an (n,)
-    array, or ``None`` for margin losses, whose rows are y_i z_i.
+    ``rows`` is an (n, p) C-contiguous array of float64 or float32 with the intercept column included, or of the codes of
+    discrete states (int8 or int16, which functions see as they are); ``targets`` is an (n,) array, or ``None`` for margin losses,
+    whose rows are y_i z_i.
 
     Guarantees: blocks are visited in order and summed from left to right, so a reduction is reproducible bit for bit for a
     given block size; float32 rows are widened block by block before the function sees them; with no rows at all the function is
@@ -57,11 +58,11 @@ class Blocks:
     (array([6., 9.]), 3.0)
     """
 
-    rows: npt.NDArray[np.float64] | npt.NDArray[np.float32]
+    rows: npt.NDArray[Any]
     targets: npt.NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        if self.rows.ndim != 2 or self.rows.dtype not in (np.float64, np.float32):
+        if self.rows.ndim != 2 or self.rows.dtype not in (np.float64, np.float32, np.int8, np.int16):
             raise DomainError(f"rows: must be a 2-D array of float64 or float32, not {self.rows.ndim}-D of {self.rows.dtype}")
         if self.width == 0:
             raise DomainError("rows: must have at least one column")
@@ -86,15 +87,23 @@ class Blocks:
 
         The function's own arrays are never written to: the first block's are copied and the others added to the copies.
         """
-        _validate.count("block_rows", block_rows)
-        totals: list[Part] = []
+        return add_up(function, self._blocks(block_rows), block_rows)
+
+    def _blocks(self, block_rows: int) -> Iterator[tuple[Any, Floats | None]]:
         for start in range(0, max(self.n_rows, 1), block_rows):
-            stop = start + block_rows
-            block = self.rows[start:stop].astype(np.float64, copy=False)
-            parts = function(block, None if self.targets is None else self.targets[start:stop])
-            if start == 0:
-                totals = [np.array(part) if isinstance(part, np.ndarray) else part for part in parts]
-            else:
-                for index, part in enumerate(parts):
-                    totals[index] += part  # in place for arrays
-        return tuple(totals)
+            part = slice(start, start + block_rows)
+            yield self.rows[part], None if self.targets is None else self.targets[part]
+
+
+def add_up(function: BlockFunction, blocks: Iterator[tuple[Any, Floats | None]], block_rows: int) -> tuple[Any, ...]:
+    """Sum ``function`` over blocks from left to right, each widened to float64 first unless it holds codes."""
+    _validate.count("block_rows", block_rows)
+    totals: list[Part] | None = None
+    for rows, targets in blocks:
+        parts = function(rows if rows.dtype.kind == "i" else rows.astype(np.float64, copy=False), targets)
+        if totals is None:
+            totals = [np.array(part) if isinstance(part, np.ndarray) else part for part in parts]
+        else:
+            for index, part in enumerate(parts):
+                totals[index] += part  # in place for arrays
+    return tuple(totals or ())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import expit
 
 from gibbsafe.columns import Column, no_features
@@ -75,9 +76,17 @@ class BernoulliLogit(GibbsModel):
         kept = options.kept(len(signs), person)
         return Blocks(signs[kept][:, None].astype(options.storage))
 
+    def corners(self) -> list[Any]:
+        """Return one outcome of each label."""
+        return [np.array([label]) for label in self.labels]
+
     def probability(self, draws: Array) -> Array:
         """Return the share of the positive label that each draw stands for."""
         return np.asarray(expit(np.asarray(draws)[:, 0]))
+
+    def simulate(self, draw: Array, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+        """Return synthetic labels."""
+        return Labels(*self.labels).decode(generator.random(rows) < expit(draw[0]))
 
     @classmethod
     def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:

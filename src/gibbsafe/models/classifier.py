@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gibbsafe._validate import fail
+from gibbsafe.columns import Column
 from gibbsafe.domains import Labels
 from gibbsafe.models.linear import LinearModel
 from gibbsafe.models.model import Array
 
-__all__ = ["LinearClassifier", "check_labels"]
+__all__ = ["LinearClassifier", "check_labels", "labels_of"]
 
 
 def check_labels(labels: Any) -> tuple[Any, Any]:
@@ -22,6 +23,18 @@ def check_labels(labels: Any) -> tuple[Any, Any]:
         fail("labels", labels, "a pair (negative, positive)")
     Labels(*labels)
     return labels[0], labels[1]
+
+
+def labels_of(target: Column | None, model: str) -> tuple[Any, Any]:
+    """Return the two labels of a study's target column, the positive one last."""
+    if target is None or target.levels is None or len(target.levels) != 2:
+        fail(
+            "target",
+            target and target.name,
+            f"declared for {model}",
+            "write [target] with name and labels = [negative, positive]",
+        )
+    return target.levels[0], target.levels[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +47,15 @@ class LinearClassifier(LinearModel):
         super().__post_init__()
         object.__setattr__(self, "labels", check_labels(self.labels))
 
+    @classmethod
+    def _of_target(cls, target: Column) -> dict[str, Any]:
+        return {"labels": labels_of(target, cls.name)}
+
     def _encode_response(self, response: Any, on_invalid: str) -> Array:
         return Labels(*self.labels).encode(response, on_invalid)
+
+    def _extreme_responses(self) -> tuple[Any, ...]:
+        return self.labels
 
     def predict(self, features: Any, draws: Array) -> npt.NDArray[Any]:
         """Return the label on whose side of 0 the predictor lies, averaged over draws in the user's units."""

@@ -133,6 +133,10 @@ class GaussianMean(GibbsModel):
         """Multiply by the squared radius."""
         return np.asarray(original * self.radius**2)
 
+    def simulate(self, draw: Array, rows: int, generator: np.random.Generator, features: Any = None) -> Array:
+        """Return synthetic records N(draw, I): the loss declares unit variance; they are not clipped to the ball."""
+        return draw + generator.standard_normal((rows, self.dimension))
+
     @classmethod
     def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
         """Return the mean of a study's numbers, used in their own units; ``row_norm`` or ``radius`` clips the rows.
@@ -146,6 +150,11 @@ class GaussianMean(GibbsModel):
             norm = math.hypot(*(max(abs(column.interval.low), abs(column.interval.high)) for column in only_numbers(features)))
         radius = {} if norm is None else {"radius": norm}
         return cls(dimension=len(features), feature_names=tuple(column.name for column in features), **radius, **given)
+
+    def corners(self) -> list[Any]:
+        """Return both ends of the first two axes, and the centre."""
+        axes = np.eye(min(2, self.dimension), self.dimension) * self.radius
+        return [row[None] for row in (*axes, *-axes, np.zeros(self.dimension))]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data."""

@@ -215,6 +215,18 @@ class LinearModel(GibbsModel):
             return Blocks(rows)
         return Blocks(rows, targets)
 
+    @abstractmethod
+    def _extreme_responses(self) -> tuple[Any, ...]:
+        """Return the responses at the ends of the declared domain."""
+
+    def corners(self) -> list[Any]:
+        """Return rows at the clip along the first axis and the diagonal, and the middle, each with every extreme response."""
+        axis, diagonal = np.eye(1, self.dimension)[0], np.ones(self.dimension)
+        directions = [axis, -axis] + ([diagonal, -diagonal] if self.dimension > 1 else []) + [0 * axis]
+        reach = self.domain.radius / self.domain.scale
+        rows = [self.domain.offset + direction / max(1.0, float(np.linalg.norm(direction))) * reach for direction in directions]
+        return [(row[None], np.array([response])) for row in rows for response in self._extreme_responses()]
+
     def _declaration(self, **more: Any) -> dict[str, Any]:
         """Return the declaration common to linear models."""
         fields: dict[str, Any] = {"name": self.name, "dimension": self.dimension}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gibbsafe._validate import fail, positive
+from gibbsafe.columns import Column
 from gibbsafe.domains import Interval
 from gibbsafe.models.linear import LinearModel
 from gibbsafe.models.losses import Loss
@@ -74,6 +75,11 @@ class LinearRegression(LinearModel):
         radius = default if self.parameter_radius is None else self.parameter_radius
         object.__setattr__(self, "parameter_radius", positive("parameter_radius", radius))
 
+    @classmethod
+    def _of_target(cls, target: Column) -> dict[str, Any]:
+        interval = target.interval
+        return {**super()._of_target(target), "response_bounds": (interval.low, interval.high)}
+
     @property
     def loss(self) -> Loss:
         """Half the squared residual, at most B + Y in size."""
@@ -131,10 +137,18 @@ class LinearRegression(LinearModel):
         column = read_response(response, middle if on_invalid == "replace" else None)
         return Interval(*self.response_bounds).clip(column) - self.response_centre
 
+    def _extreme_responses(self) -> tuple[Any, ...]:
+        return self.response_bounds
+
     def predict(self, features: Any, draws: Array) -> Array:
         """Return the predictor of each row in the user's units, averaged over draws."""
         mean = self.from_original(draws).mean(axis=0)
         return np.asarray(self.encode_features(features) @ mean + self.response_centre)
+
+    def simulate(self, draw: Array, rows: int, generator: np.random.Generator, features: Any = None) -> Array:
+        """Return a synthetic response for each row: the squared loss declares unit variance; clipped to the declared bounds."""
+        responses = self.predict(features, np.atleast_2d(draw)) + generator.standard_normal(rows)
+        return Interval(*self.response_bounds).clip(responses)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data."""

@@ -42,6 +42,11 @@ class LogisticRegression(LinearClassifier):
         positive = expit(rows @ self.from_original(draws).T).mean(axis=1)
         return np.column_stack([1 - positive, positive])
 
+    def simulate(self, draw: Array, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+        """Return a synthetic label for each row of features."""
+        chances = self.predict_proba(features, np.atleast_2d(draw))[:, 1]
+        return Labels(*self.labels).decode(generator.random(rows) < chances)
+
     def predict(self, features: Any, draws: Array) -> npt.NDArray[Any]:
         """Return the more probable label per row."""
         return Labels(*self.labels).decode(self.predict_proba(features, draws)[:, 1] > 0.5)

@@ -32,6 +32,10 @@ class LinearRegressor(LinearModel):
         farthest = FARTHEST * self.parameter_scale
         return np.clip(read_response(response, 0.0 if on_invalid == "replace" else None), -farthest, farthest)
 
+    def _extreme_responses(self) -> tuple[Any, ...]:
+        far = 1e6 * self.parameter_scale
+        return -far, far
+
     def predict(self, features: Any, draws: Array) -> Array:
         """Return the predictor of each row, averaged over draws in the user's units."""
         return np.asarray(self.encode_features(features) @ self.from_original(draws).mean(axis=0))

@@ -1,0 +1,353 @@
+"""Columns of a table as a study declares them: public bounds, levels, transforms and fallbacks, and how they become numbers.
+
+Nothing here is inferred from data. A value inside the declared domain always has a code; a value outside it is refused, or goes
+to the declared catch-all level or the declared value for missing entries.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gibbsafe._validate import choice, fail, positive, real
+from gibbsafe.domains import Categories, Interval
+from gibbsafe.errors import DomainError
+
+__all__ = ["Column", "Design", "no_features", "no_target", "only_numbers"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Level: TypeAlias = str | int | float | bool
+
+KINDS = ("number", "category", "label")
+TRANSFORMS = ("log1p",)
+SCALES = ("centred", "unit")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One declared column.
+
+    Args:
+        name: the column's name in the table.
+        kind: ``"number"``, ``"category"`` (one-hot as a feature) or ``"label"`` (outcomes of a target, the positive one last).
+        bounds: (low, high) of a number, in the table's units, before the transform.
+        levels: the declared values of a category or label.
+        transform: ``"log1p"`` takes log(1 + x) after clipping to the bounds; bounds must then be above −1.
+        other: the level to which undeclared values go; without it they are refused.
+        missing: the public value (a number, or a level) that stands for missing entries; without it they are refused.
+        scale: how linear models map a number: ``"centred"`` to [−1, 1], ``"unit"`` to [0, 1].
+
+    >>> Column("income", bounds=(0, 99), transform="log1p").values([0.0, 1e9]).round(3)
+    array([0.   , 4.605])
+    >>> Column("ward", kind="category", levels=("a", "b", "?"), other="?").codes(["b", "z"])
+    array([1, 2])
+    """
+
+    name: str
+    kind: str = "number"
+    bounds: tuple[float, float] | None = None
+    levels: tuple[Level, ...] | None = None
+    transform: str | None = None
+    other: Level | None = None
+    missing: Level | None = None
+    scale: str = "centred"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            fail("column name", self.name, "a text that is not empty")
+        choice(self._of("kind"), self.kind, KINDS)
+        choice(self._of("scale"), self.scale, SCALES)
+        if self.kind == "number":
+            self._check_number()
+        else:
+            self._check_levels()
+
+    def _of(self, field: str) -> str:
+        return f"column {self.name!r}, {field}"
+
+    def _check_number(self) -> None:
+        for field in ("levels", "other"):
+            if getattr(self, field) is not None:
+                fail(self._of(field), getattr(self, field), "left out for a number; levels make a category")
+        if self.bounds is not None:
+            if not isinstance(self.bounds, tuple | list) or len(self.bounds) != 2:
+                fail(self._of("bounds"), self.bounds, "a pair [low, high]")
+            low, high = (real(self._of("bounds"), end) for end in self.bounds)
+            if not low < high or not math.isfinite(high - low):
+                fail(self._of("bounds"), [low, high], "a pair [low, high] with low < high and a finite difference")
+            object.__setattr__(self, "bounds", (low, high))
+        if self.transform is not None:
+            choice(self._of("transform"), self.transform, TRANSFORMS)
+            if self.bounds is None or self.bounds[0] <= -1:
+                fail(self._of("transform"), self.transform, "with bounds above -1, so that log(1 + x) exists")
+        if self.missing is not None:
+            object.__setattr__(self, "missing", real(self._of("missing"), self.missing))
+
+    def _check_levels(self) -> None:
+        for field in ("bounds", "transform"):
+            if getattr(self, field) is not None:
+                fail(self._of(field), getattr(self, field), f"left out for a {self.kind}")
+        if not isinstance(self.levels, tuple | list) or not self.levels:
+            fail(self._of("levels"), self.levels, "a list of the values that may occur")
+        for level in self.levels:
+            if not isinstance(level, str | bool | numbers.Real) or (isinstance(level, float) and not math.isfinite(level)):
+                fail(self._of("levels"), level, "texts, numbers or truth values")
+        if len({type(level) is str for level in self.levels}) > 1:
+            fail(self._of("levels"), list(self.levels), "all texts or all numbers")
+        if len(set(self.levels)) != len(self.levels):
+            fail(self._of("levels"), list(self.levels), "different values")
+        object.__setattr__(self, "levels", tuple(self.levels))
+        for field in ("other", "missing"):
+            value = getattr(self, field)
+            if value is not None and value not in self.levels:
+                fail(self._of(field), value, f"one of the levels {list(self.levels)}")
+
+    # -- shape ---------------------------------------------------------------------------------------------------
+
+    @property
+    def width(self) -> int:
+        """How many columns of numbers it becomes as a feature of a linear model."""
+        return 1 if self.kind == "number" else len(self._levels)
+
+    @property
+    def encoded_names(self) -> tuple[str, ...]:
+        """Their names: the column's own, or ``column=level`` for every level."""
+        return (self.name,) if self.kind == "number" else tuple(f"{self.name}={level}" for level in self._levels)
+
+    @property
+    def _levels(self) -> tuple[Level, ...]:
+        assert self.levels is not None
+        return self.levels
+
+    @property
+    def interval(self) -> Interval:
+        """Bounds after the transform; refused where none are declared."""
+        if self.bounds is None:
+            fail(self._of("bounds"), None, "declared", "write bounds = [low, high], or levels = [...] for a category")
+        return Interval(*(float(end) for end in self._transformed(np.array(self.bounds))))
+
+    def _transformed(self, values: Floats) -> Floats:
+        return np.log1p(values) if self.transform == "log1p" else values
+
+    # -- values --------------------------------------------------------------------------------------------------
+
+    def values(self, raw: Any) -> Floats:
+        """Return a number's entries as float64: clipped to the bounds, transformed, missing ones replaced.
+
+        Missing entries without a declared value stay NaN and infinities stay infinite: both are outside the domain, and the
+        model refuses or replaces them.
+        """
+        numeric = _as_floats(raw, self.name)
+        if self.missing is not None:
+            numeric = np.where(np.isnan(numeric), float(self.missing), numeric)
+        inside = numeric if self.bounds is None else np.clip(numeric, *self.bounds)
+        return np.where(np.isfinite(numeric), self._transformed(inside), numeric)
+
+    def codes(self, raw: Any, on_invalid: str = "error") -> npt.NDArray[np.intp]:
+        """Return the position of each entry's level; undeclared ones go to ``other``, missing ones to ``missing``.
+
+        Where neither is declared they are refused, or with ``on_invalid="replace"`` read as the first level.
+        """
+        distinct, positions = _dictionary(raw)
+        known = {level: index for index, level in enumerate(self._levels)}
+        fallback = 0 if on_invalid == "replace" else -1
+        unknown = fallback if self.other is None else known[self.other]
+        absent = unknown if self.missing is None else known[self.missing]
+        table = [_code(value, known, unknown, absent) for value in distinct]
+        codes = np.array([*table, absent], dtype=np.intp)[positions]  # missing entries have the last position
+        if (codes < 0).any():
+            row = int(np.argmax(codes < 0))
+            value = distinct[positions[row]] if positions[row] < len(distinct) else None
+            what = "is missing; declare missing = a level" if _is_missing(value, known) else f"is {value!r}, not a declared level"
+            raise DomainError(f"column {self.name!r}: row {row} {what}, or clean the table")
+        return codes
+
+    def design(self, raw: Any, on_invalid: str = "error") -> Floats:
+        """Return (n, width) numbers in the table's units: the number itself after its transform, or 0 and 1 per level."""
+        if self.kind == "number":
+            return self.values(raw)[:, None]
+        codes = self.codes(raw, on_invalid)
+        hot = np.zeros((len(codes), self.width))
+        hot[np.arange(len(codes)), codes] = 1.0
+        return hot
+
+    def categories(self) -> Categories:
+        """Return levels and catch-all as a domain."""
+        return Categories(self._levels, self.other)
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data, defaults left out."""
+        stated = {field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) != field.default}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in stated.items()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Column:
+        """Rebuild a column from `to_dict`'s data; unknown keys are refused with the nearest known ones."""
+        for key in data:
+            choice(f"column {data.get('name')!r}, key", key, [field.name for field in fields(cls)])
+        return cls(**data)
+
+
+def _code(value: Any, known: Mapping[Any, int], unknown: int, absent: int) -> int:
+    return absent if _is_missing(value, known) else known.get(value, unknown)
+
+
+def _is_missing(value: Any, known: Mapping[Any, int]) -> bool:
+    """Whether an entry counts as missing: none, NaN, or an empty text that is not a declared level."""
+    return value is None or (isinstance(value, float) and math.isnan(value)) or (value == "" and "" not in known)
+
+
+def _as_floats(raw: Any, name: str) -> Floats:
+    """Return numbers as float64, missing ones as NaN; refuse what is not numeric."""
+    from_arrow = hasattr(raw, "cast")
+    if from_arrow:
+        import pyarrow as pa
+
+        allowed = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
+        if not any(is_kind(raw.type) for is_kind in allowed):
+            raise DomainError(f"column {name!r}: type {raw.type} is not numeric")
+        return np.asarray(raw.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    try:
+        return np.asarray(raw, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DomainError(f"column {name!r}: must be numbers ({error})") from None
+
+
+def _dictionary(raw: Any) -> tuple[list[Any], npt.NDArray[np.intp]]:
+    """Return the distinct values of a column and the position of each entry among them; missing ones come after the last."""
+    if hasattr(raw, "dictionary_encode"):
+        import pyarrow as pa
+
+        encoded = raw if pa.types.is_dictionary(raw.type) else raw.dictionary_encode()
+        if hasattr(encoded, "unify_dictionaries"):  # a column in several chunks
+            encoded = encoded.unify_dictionaries().combine_chunks()
+        distinct = encoded.dictionary.to_pylist()
+        positions = encoded.indices.fill_null(len(distinct)) if encoded.indices.null_count else encoded.indices
+        return distinct, np.asarray(positions.to_numpy(zero_copy_only=False), dtype=np.intp)
+    listed = raw.tolist() if isinstance(raw, np.ndarray) else list(raw)
+    order: dict[Any, int] = {}
+    positions_of = np.array([order.setdefault(value, len(order)) for value in listed], dtype=np.intp)
+    return list(order), positions_of
+
+
+# -- what a model asks of a study's columns ------------------------------------------------------------------------------
+
+
+def no_features(features: Sequence[Column], model: str) -> None:
+    """Refuse feature columns for a model that reads its target only."""
+    if features:
+        fail("columns", [column.name for column in features], f"left out: {model} reads the [target] column alone")
+
+
+def no_target(target: Column | None, model: str) -> None:
+    """Refuse a target for a model of the columns themselves."""
+    if target is not None:
+        fail("target", target.name, f"left out: {model} has no response; declare it under [columns] if it is a variable")
+
+
+def only_numbers(features: Sequence[Column]) -> Sequence[Column]:
+    """Return the columns if there are some and all are numbers."""
+    if not features:
+        fail("columns", [], "at least one number with bounds")
+    for column in features:
+        if column.kind != "number":
+            fail(f"column {column.name!r}, kind", column.kind, "a number with bounds for this model")
+    return features
+
+
+@dataclass(frozen=True)
+class Design:
+    """Declared columns as the rows of a linear model: numbers mapped by their bounds, categories one-hot, rows clipped.
+
+    ``row_norm`` is the radius to which encoded rows are clipped; by default the square root of the number of columns, which no
+    row exceeds (a category has a single 1). Same interface as `gibbsafe.domains.Box`.
+
+    >>> ward = Column("ward", kind="category", levels=("a", "b"))
+    >>> design = Design((Column("age", bounds=(0, 100)), ward))
+    >>> design.names, design.radius == 2**0.5
+    (('age', 'ward=a', 'ward=b'), True)
+    >>> design.encode(design.read({"age": [75.0], "ward": ["b"]}))
+    array([[0.5, 0. , 1. ]])
+    """
+
+    columns: tuple[Column, ...]
+    row_norm: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if not self.columns:
+            fail("columns", [], "at least one feature")
+        repeated = [name for name in self.names if self.names.count(name) > 1] if len(set(self.names)) < len(self.names) else []
+        if repeated:
+            fail("columns", repeated[0], "encoded under different names")
+        for column in self.columns:
+            if column.kind == "number":
+                _ = column.interval  # refuses a number without bounds
+        if self.row_norm is not None:
+            object.__setattr__(self, "row_norm", positive("row_norm", self.row_norm))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the encoded columns, in order."""
+        return tuple(name for column in self.columns for name in column.encoded_names)
+
+    @property
+    def dimension(self) -> int:
+        """Number of encoded columns."""
+        return sum(column.width for column in self.columns)
+
+    @property
+    def radius(self) -> float:
+        """Largest norm of an encoded row."""
+        natural = math.sqrt(len(self.columns))
+        return natural if self.row_norm is None else min(self.row_norm, natural)
+
+    def _ends(self) -> tuple[Floats, Floats]:
+        """Bounds per encoded column, after transforms."""
+        pairs: list[tuple[float, float]] = []
+        for column in self.columns:
+            interval = column.interval if column.kind == "number" else Interval(0.0, 1.0)
+            pairs += [(interval.low, interval.high)] * column.width
+        low, high = np.array(pairs).T
+        return low, high
+
+    def _centred(self) -> npt.NDArray[np.bool_]:
+        return np.array(
+            [column.kind == "number" and column.scale == "centred" for column in self.columns for _ in range(column.width)]
+        )
+
+    @property
+    def offset(self) -> Floats:
+        """Point that is mapped to 0: the middle of centred columns, the low end of the others."""
+        low, high = self._ends()
+        return np.where(self._centred(), low / 2 + high / 2, low)
+
+    @property
+    def scale(self) -> Floats:
+        """Factor per encoded column of the public affine map."""
+        low, high = self._ends()
+        return np.where(self._centred(), 2.0, 1.0) / (high - low)
+
+    def read(self, table: Mapping[str, Any], on_invalid: str = "error") -> Floats:
+        """Return the design matrix, in the table's units after transforms, of raw columns given by name."""
+        return np.hstack([column.design(table[column.name], on_invalid) for column in self.columns])
+
+    def encode(self, matrix: Floats) -> Floats:
+        """Return the design matrix clipped to the bounds and mapped to [−1, 1] or [0, 1] per column."""
+        low, high = self._ends()
+        mapped = (np.clip(matrix, low, high) - self.offset) * self.scale
+        return np.clip(mapped, np.where(self._centred(), -1.0, 0.0), 1.0)
+
+    def replacement(self) -> Floats:
+        """Values for invalid entries of a design matrix: the middle of a number's bounds, 0 for a level."""
+        low, high = self._ends()
+        number = [column.kind == "number" for column in self.columns for _ in range(column.width)]
+        return np.where(number, low / 2 + high / 2, 0.0)

@@ -1,0 +1,48 @@
+"""How much of a table the declared domain changes: counts for the curator's eyes, which no release ever contains."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gibbsafe.columns import Column, _as_floats, _dictionary
+from gibbsafe.data.sources import batches_of
+
+if TYPE_CHECKING:
+    from gibbsafe.study import Study
+
+__all__ = ["count_clipped"]
+
+
+def count_clipped(study: Study, source: Any) -> dict[str, str]:
+    """Return, per column, how many entries are clipped, missing or of an undeclared level. Depends on the data: not private."""
+    table = study.read(source)
+    columns = (*table.raw, *table.prepared)
+    counts: Counter[tuple[str, str]] = Counter()
+    rows = 0
+    for batch in batches_of(table.source):
+        rows += batch.num_rows
+        for column in columns:
+            for what, number in _counts(column, batch.column(column.name)).items():
+                counts[column.name, what] += number
+    told = {}
+    for column in columns:
+        found = {what: counts[column.name, what] for what in ("clipped", "missing", "undeclared")}
+        parts = [f"{number} {what}" for what, number in found.items() if number]
+        told[column.name] = f"{', '.join(parts) or 'nothing changed'} of {rows} rows"
+    return told
+
+
+def _counts(column: Column, raw: Any) -> dict[str, int]:
+    if column.kind == "number":
+        values = _as_floats(raw, column.name)
+        missing = np.isnan(values)
+        low, high = column.bounds or (-np.inf, np.inf)
+        return {"clipped": int(((values < low) | (values > high)).sum()), "missing": int(missing.sum())}
+    distinct, positions = _dictionary(raw)
+    seen = np.bincount(positions, minlength=len(distinct) + 1)
+    known = set(column.levels or ())
+    undeclared = sum(int(seen[k]) for k, value in enumerate(distinct) if value is not None and value not in known)
+    return {"missing": int(seen[len(distinct)]), "undeclared": undeclared}

@@ -1,0 +1,104 @@
+"""Exact draws of a 2 × 2 precision matrix with density ∝ |A|^k e^{−tr(WA)/2} between two multiples of the identity.
+
+With W diagonal (else rotate by its eigenvectors: the set c₁I ≤ A ≤ c₂I does not change) and k ≥ 0, let a, b be the diagonal of A
+and y its other entry. A lies in the set exactly if c₁ ≤ a, b ≤ c₂ and |y| ≤ ρ, ρ the smaller of √((c₂−a)(c₂−b)) and
+√((a−c₁)(b−c₁)). Since |A| = ab(1 − y²/ab), y has density (1 − y²/ab)^k on |y| ≤ ρ, and its mass is at most each of
+
+    √(ab)·B(½, k+1),   2√((c₂−a)(c₂−b)),   2√((a−c₁)(b−c₁)).
+
+Each bound is a product of a function of a and one of b, both log-concave: propose a and b from (ab)^k e^{−(w₁a+w₂b)/2} times it,
+then y from (1 − y²/ab)^k or uniformly, and accept if |y| ≤ ρ and with what is left of (1 − y²/ab)^k. The envelope of least mass
+is used. The acceptance is bounded below by a constant, for every W, k and c₁ < c₂: the mass of y is at least a constant times
+the least of the three bounds, each bound is a product of square roots of concave functions, and under a log-concave law a
+concave function is seldom far below its mean; so with probability ½ all three are at least a constant times their means.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaln
+
+from gibbsafe.samplers.log_concave import Indices, LogConcave
+from gibbsafe.samplers.trimmed import TrimmedGamma
+
+__all__ = ["draw_precisions"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+class _Sided(LogConcave):
+    """Densities ∝ a^k √(side) e^{−wa/2} on [low, high], ``side`` the distance from ``high`` (sign 1) or ``low`` (sign −1)."""
+
+    def __init__(self, power: float, weights: Floats, trim: tuple[float, float], sign: float) -> None:
+        low, high = trim
+        end = high if sign > 0 else low
+        # k/a − sign/(2·side) = w/2, a quadratic: its smaller root below ``high``, its larger one above ``low``.
+        linear = 2 * power + weights * end + 1
+        root = np.sqrt(np.maximum(linear**2 - 8 * power * weights * end, 0.0))
+        with np.errstate(divide="ignore"):
+            free = 4 * power * end / (linear + root) if sign > 0 else (linear + root) / (2 * weights)
+        self.mode = np.clip(free, low, high)
+        self._power, self._weights, self._sign = power, weights, sign
+        self._side = np.abs(end - self.mode)
+        slope = power / self.mode - sign / (2 * self._side) - weights / 2
+        curve = power / self.mode**2 + 1 / (2 * self._side**2)
+        super().__init__(self._heights, low - self.mode, high - self.mode, 1 / np.maximum(np.sqrt(curve), np.abs(slope)))
+
+    def _heights(self, x: Floats, index: Indices) -> Floats:
+        with np.errstate(divide="ignore"):
+            side = 0.5 * np.log1p(np.maximum(-self._sign * x / self._side[index], -1.0))
+        return np.asarray(self._power * np.log1p(x / self.mode[index]) + side - 0.5 * self._weights[index] * x)
+
+    @property
+    def log_mass(self) -> Floats:
+        top = self._power * np.log(self.mode) + 0.5 * np.log(self._side) - 0.5 * self._weights * self.mode
+        return np.asarray(top + np.log(self.masses()))
+
+
+def _draw_diagonal_scale(
+    power: float, weights: Floats, trim: tuple[float, float], count: int, generator: np.random.Generator
+) -> Floats:
+    """Return (count, 3) draws of (a, b, y) for W = diag(weights)."""
+    gamma = TrimmedGamma(power + 1.5, weights / 2, *trim)
+    sided = [_Sided(power, weights, trim, sign) for sign in (1.0, -1.0)]
+    log_masses = [float(gamma.log_mass.sum() + betaln(0.5, power + 1)), *(float(s.log_mass.sum() + np.log(2)) for s in sided)]
+    best = int(np.argmin(log_masses))
+    drawn = np.empty((count, 3))
+    pending = np.arange(count)
+    low, high = trim
+    while pending.size:
+        index = np.tile(np.arange(2), pending.size)
+        if best == 0:
+            ends = gamma.draw_values(index, generator).reshape(-1, 2)
+        else:
+            law = sided[best - 1]
+            ends = np.clip(law.mode[index] + law.draw(index, generator), low, high).reshape(-1, 2)
+        a, b = ends.T
+        limits = np.sqrt((high - a) * (high - b)), np.sqrt((a - low) * (b - low))
+        if best == 0:
+            y = np.sqrt(a * b) * (2 * generator.beta(power + 1, power + 1, pending.size) - 1)
+            log_acceptance = np.zeros(pending.size)
+        else:
+            y = limits[best - 1] * generator.uniform(-1, 1, pending.size)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                log_acceptance = power * np.log1p(-np.minimum(y * y / (a * b), 1.0)) if power > 0 else np.zeros(pending.size)
+        kept = (np.abs(y) <= np.minimum(*limits)) & (-generator.standard_exponential(pending.size) <= log_acceptance)
+        drawn[pending[kept]] = np.column_stack([a, b, y])[kept]
+        pending = pending[~kept]
+    return drawn
+
+
+def draw_precisions(power: float, scale: Floats, trim: tuple[float, float], count: int, generator: np.random.Generator) -> Floats:
+    """Return (count, 2, 2) exact draws of A with density ∝ |A|^power e^{−tr(scale·A)/2} on trim[0]·I ≤ A ≤ trim[1]·I.
+
+    >>> drawn = draw_precisions(50.0, np.diag([40.0, 90.0]), (0.5, 2.0), 1000, np.random.default_rng(0))
+    >>> bool((np.linalg.eigvalsh(drawn) >= 0.5).all() and (np.linalg.eigvalsh(drawn) <= 2.0).all())
+    True
+    """
+    weights, axes = np.linalg.eigh(scale)
+    a, b, y = _draw_diagonal_scale(power, np.maximum(weights, 0.0), trim, count, generator).T
+    matrices = np.stack([np.stack([a, y], axis=-1), np.stack([y, b], axis=-1)], axis=-2)
+    return np.asarray(axes @ matrices @ axes.T)
