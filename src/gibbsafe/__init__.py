@@ -3,12 +3,13 @@
 Plan with public knowledge, release with a certificate, ask the release any number of questions for free.
 """
 
-from gibbsafe import domains, models, privacy, theorems
+from gibbsafe import bounds, domains, ledger, models, privacy, queries, theorems
 from gibbsafe._version import __version__
 from gibbsafe.errors import BudgetError, CertificateError, DomainError, GibbsafeError, ParameterError, PremiseError
 from gibbsafe.plan import Plan, plan
 from gibbsafe.privacy import Adjacency, Budget
 from gibbsafe.release import Release, verify
+from gibbsafe.study import Study
 
 __all__ = [
     "Adjacency",
@@ -21,12 +22,16 @@ __all__ = [
     "Plan",
     "PremiseError",
     "Release",
+    "Study",
     "__version__",
+    "bounds",
     "domains",
     "estimators",
+    "ledger",
     "models",
     "plan",
     "privacy",
+    "queries",
     "theorems",
     "verify",
 ]

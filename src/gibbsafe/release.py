@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gibbsafe._files import write_whole
 from gibbsafe._validate import choice
 from gibbsafe.certificate import Certificate, certify, check_certificate
-from gibbsafe.data import Blocks
+from gibbsafe.data.stream import encode_records
 from gibbsafe.errors import CertificateError, GibbsafeError
 from gibbsafe.models.model import Array, EncodingOptions
 from gibbsafe.plan import Plan
@@ -23,6 +23,11 @@ from gibbsafe.privacy import Adjacency
 from gibbsafe.progress import Report, sampling_bar
 from gibbsafe.randomness import use
 from gibbsafe.samplers import SAMPLERS, Diagnostics
+
+if TYPE_CHECKING:
+    from gibbsafe.intervals import Intervals
+    from gibbsafe.queries import Answer, Query
+    from gibbsafe.queries.synthetic import SyntheticRows
 
 __all__ = ["Release", "release", "verify"]
 
@@ -34,7 +39,7 @@ class Ledger(Protocol):
     """Whoever keeps the budget: charged before anything is sampled."""
 
     def charge(self, plan: Plan) -> object:
-        """Record the plan's price, or raise `BudgetError`."""
+        """Record the plan's price, or raise `BudgetError`; what it returns is told of the release by ``settle``, if it can."""
 
 
 class CuratorDiagnostics:
@@ -85,6 +90,41 @@ class Release:
         if not hasattr(self.plan.model, method):
             raise GibbsafeError(f"{method}: not defined for the model {self.plan.model.name}")
         return getattr(self.plan.model, method)
+
+    def answer(self, query: Query, *, questions: int = 1, failure: float = 0.05) -> Answer:
+        """Answer a question of `gibbsafe.queries`: free, being a function of the draws.
+
+        Where a bound on the error is known it holds for ``questions`` such questions at once, but with probability ``failure``.
+        """
+        from gibbsafe.queries.query import answer
+
+        return answer(self, query, questions, failure)
+
+    def interval(self, level: float = 0.9, *, radius: float | None = None, dispersion: float | None = None) -> Intervals:
+        """Return an interval for every true parameter that allows for data noise, draw noise and the prior's pull.
+
+        Free: it uses the draws and public numbers only. With few draws it is the public worst case, and says so.
+
+        Args:
+            level: the coverage aimed at, for each parameter by itself.
+            radius: D, how far the truth can be from the prior's centre in scaled units (default: the plan's prior radius).
+            dispersion: how many times as noisy records are as the likelihood declares (1; a variance for squared losses).
+        """
+        from gibbsafe.intervals import intervals
+
+        return intervals(self, level, radius=radius, dispersion=dispersion)
+
+    def simulate(self, rows: int, features: Any = None, generator: np.random.Generator | None = None) -> SyntheticRows:
+        """Return synthetic rows, spread evenly over the draws: free, with a note on what they are not.
+
+        Args:
+            rows: how many.
+            features: for regressions, the rows to simulate responses for.
+            generator: a seeded generator for a repeatable table.
+        """
+        from gibbsafe.queries.synthetic import simulate
+
+        return simulate(self, rows, features, generator)
 
     def summary(self) -> str:
         """Return a table of the draws: mean, standard deviation and central 90 % per parameter."""
@@ -147,6 +187,7 @@ def release(
     storage: str = "float64",
     generator: np.random.Generator | None = None,
     progress: bool | Report | None = None,
+    memory: int | None = None,
 ) -> Release:
     """Carry out a plan on data.
 
@@ -159,6 +200,7 @@ def release(
         storage: ``"float64"`` or ``"float32"``, how encoded rows are kept; products are always taken in float64.
         generator: a seeded generator for tests, which marks the certificate; None for secure randomness.
         progress: True, False, or a function to call; by default a bar if stderr is a terminal.
+        memory: how many bytes encoded rows of a table may take; beyond it they are kept in a file without a name.
 
     Guarantees:
         Refusals depend on the plan, the form of the input and values outside the declared domain only. Whatever lies inside
@@ -171,19 +213,21 @@ def release(
         plan.n if plan.adjacency == Adjacency.REPLACE_ONE else None,
     )
     random, randomness = use(generator)
-    blocks = plan.model.encode(data, options, persons)
-    if ledger is not None:
-        ledger.charge(plan)
+    blocks = encode_records(plan.model, data, options, persons, memory)
+    charge = None if ledger is None else ledger.charge(plan)
     with sampling_bar(progress, sum(stage.draws for stage in plan.stages)) as report:
         on_grid, diagnostics = _draw_stages(plan, blocks, random, report)
     draws = plan.model.to_original(on_grid)
     draws.flags.writeable = False
     certificate = certify(plan, randomness=randomness, storage=storage)
-    return Release(plan, certificate, draws, CuratorDiagnostics(diagnostics))
+    made = Release(plan, certificate, draws, CuratorDiagnostics(diagnostics))
+    if hasattr(charge, "settle"):
+        charge.settle(made)
+    return made
 
 
 def _draw_stages(
-    plan: Plan, blocks: Blocks, generator: np.random.Generator, report: Report | None
+    plan: Plan, blocks: Any, generator: np.random.Generator, report: Report | None
 ) -> tuple[Array, tuple[Diagnostics, ...]]:
     """Draw from every stage in turn, each centred at the draw before where the plan says so; round to the grid."""
     sampler, seen = SAMPLERS[plan.sampler], []

@@ -203,7 +203,7 @@ BAD_OPTIONS = [
     (PrivateLogisticRegression, {"prior_radius": -1.0}, "prior_radius"),
     (PrivateLogisticRegression, {"random_state": "seed"}, "random_state"),
     (PrivateLogisticRegression, {"ledger": object()}, "charge one account"),
-    (PrivateLogisticRegression, {"ledger": "sqlite:///budget.db#study"}, "not available"),
+    (PrivateLogisticRegression, {"ledger": "sqlite:///missing/budget.db#study"}, "does not exist"),
     (PrivateHuberRegressor, {"width": 0.0}, "width"),
     (PrivateQuantileRegressor, {"quantile": 1.0}, "quantile"),
     (PrivateQuantileRegressor, {"width": -1.0}, "width"),
@@ -222,7 +222,7 @@ def test_bad_options_are_stored_and_refused_by_fit_in_one_line(cls, options, mes
     with pytest.raises(gs.GibbsafeError, match=message) as caught:
         estimator.fit(*records(cls))
     assert "\n" not in str(caught.value)
-    assert isinstance(caught.value, ValueError) or message == "not available"
+    assert isinstance(caught.value, ValueError) or message == "does not exist"
 
 
 BAD_DATA = [

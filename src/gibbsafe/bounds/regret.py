@@ -56,7 +56,7 @@ def change_of_prior(eta: float) -> PriorChange:
 
     >>> change = change_of_prior(0.1)
     >>> round(change.kl, 6), round(change.regret, 6), change.kl_paper
-    (0.005, 0.099917, 0.20000000000000018)
+    (0.005, 0.099917, 0.2000000000000003...)
     """
     gap = range_gap(up(2 * non_negative("eta", eta)))
     distance = up(2 * gap.total_variation)

@@ -69,7 +69,7 @@ def best_restriction(
     >>> family = gs.models.BetaBernoulli(alpha=50, beta=50)
     >>> best = best_restriction(family.prior_mass_below, gs.Budget(20.0, 1e-6), responses=2, failure=0.05)
     >>> best.draws, round(best.lipschitz, 3), round(best.regret, 3)
-    (194, 0.581, 0.222)
+    (56, 0.414, 0.475)
     """
     theorem = get("bounded-range")
     span = positive("diameter", diameter)
@@ -86,8 +86,8 @@ def best_restriction(
         return Restriction(draws, lipschitz, mass, min(1.0, up(restricted + sampled)), restricted, sampled)
 
     top = count("largest_draws", largest_draws)
-    best = _least_regret(priced(n) for n in _geometric(1, top, 48))
-    near = _geometric(max(1, math.floor(best.draws / 1.4)), min(top, math.ceil(best.draws * 1.4)), 40)
+    best = _least_regret(priced(n) for n in _geometric(1, top, 30))
+    near = _geometric(max(1, math.floor(best.draws / 1.6)), min(top, math.ceil(best.draws * 1.6)), 24)
     return _least_regret([best, *(priced(n) for n in near)])
 
 

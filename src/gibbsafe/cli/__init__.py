@@ -2,6 +2,6 @@
 
 from gibbsafe.cli.app import app, main
 
-from gibbsafe.cli import demo, reproduce  # isort: skip - commands register on import
+from gibbsafe.cli import init, plan, release, query, report, verify, ledger, demo, reproduce  # isort: skip - register on import
 
-__all__ = ["app", "demo", "main", "reproduce"]
+__all__ = ["app", "demo", "init", "ledger", "main", "plan", "query", "release", "report", "reproduce", "verify"]

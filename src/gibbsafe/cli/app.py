@@ -11,7 +11,7 @@ import typer
 from gibbsafe._version import __version__
 from gibbsafe.errors import GibbsafeError
 
-__all__ = ["Json", "app", "main", "print_json"]
+__all__ = ["Json", "Quiet", "app", "main", "print_json"]
 
 app = typer.Typer(
     name="gibbsafe",
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but refusals.")]
 
 
 def _version(show: bool) -> None:
@@ -35,7 +36,10 @@ def _version(show: bool) -> None:
 def _root(
     version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
 ) -> None:
-    """Differentially private Bayesian inference by posterior sampling."""
+    """Differentially private Bayesian inference by posterior sampling.
+
+    From a table to a verified release: `init`, `plan`, `ledger open`, `release`, `verify`; then `query` and `report` for free.
+    """
 
 
 def print_json(document: Any) -> None:
@@ -44,10 +48,13 @@ def print_json(document: Any) -> None:
 
 
 def main() -> None:
-    """Run the command line: exit 0 on success, 1 on a refusal with its reason on stderr, 2 on misuse."""
+    """Run the command line: exit 0 on success, 1 on a refusal with its reason on stderr or an interrupt, 2 on misuse."""
     try:
         app()
     except (GibbsafeError, OSError) as refusal:
         reason = " ".join(str(refusal).split())
         print(f"gibbsafe: {reason}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("gibbsafe: interrupted", file=sys.stderr)
         sys.exit(1)

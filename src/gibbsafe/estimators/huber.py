@@ -45,7 +45,7 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):  # type: ig
     adjacency : {"replace-one", "add-remove"}, default="replace-one"
         What a neighbouring data set is. Under replace-one the number of rows is public.
     ledger : str, default=None
-        URL or account to charge, the same for every clone. Not available yet.
+        Account to charge, like ``ledger.db#clinic``, the same for every clone. Every fit is a charge of its own.
     random_state : int, numpy Generator or RandomState, default=None
         None is secure randomness. A seed is for tests: who knows it can undo the noise, and the certificate says so.
 

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from gibbsafe._validate import count, fail
-from gibbsafe.errors import DomainError, GibbsafeError
+from gibbsafe.errors import DomainError
 from gibbsafe.release import Ledger
 
 __all__ = ["DomainTypeError", "Floats", "as_generator", "check_input", "open_ledger", "pair", "pairs", "refused_in_one_line"]
@@ -100,7 +100,7 @@ def as_generator(random_state: Any) -> np.random.Generator | None:
 
 
 def open_ledger(account: Any) -> Ledger | None:
-    """Return the ledger that an account string names; there is none yet, so that every account is refused.
+    """Return the ledger that an account string names (``ledger.db#clinic``); every fit is a charge under a key of its own.
 
     Objects are refused for good: scikit-learn copies parameters when it clones an estimator or sends it to another process,
     and a copied ledger would not charge the same account. A string does.
@@ -109,4 +109,7 @@ def open_ledger(account: Any) -> Ledger | None:
         return None
     if not isinstance(account, str):
         fail("ledger", account, "None or a string (a URL or an account), since clones copy objects and must charge one account")
-    raise GibbsafeError(f"ledger = {account!r}: budget ledgers are not available in this version; use ledger=None")
+    from gibbsafe.ledger import FreshKeys
+    from gibbsafe.ledger import account as find
+
+    return FreshKeys(find(account))

@@ -50,7 +50,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearRegressor):  # type: 
         What a neighbouring data set is. Under replace-one the number of rows is public; add-remove is refused, since the steps
         of the sampler depend on the number of rows.
     ledger : str, default=None
-        URL or account to charge, the same for every clone. Not available yet.
+        Account to charge, like ``ledger.db#clinic``, the same for every clone. Every fit is a charge of its own.
     random_state : int, numpy Generator or RandomState, default=None
         None is secure randomness. A seed is for tests: who knows it can undo the noise, and the certificate says so.
 

@@ -19,6 +19,7 @@ from gibbsafe.models.prior import GaussianPrior
 from gibbsafe.models.pseudo_huber_regression import PseudoHuberRegression
 from gibbsafe.models.soft_hinge import SoftHinge
 from gibbsafe.models.soft_quantile_regression import SoftQuantileRegression
+from gibbsafe.models.welsch_location import WelschLocation
 
 __all__ = [
     "MODELS",
@@ -43,5 +44,6 @@ __all__ = [
     "QuantileRegression",
     "SoftHinge",
     "SoftQuantileRegression",
+    "WelschLocation",
     "model_from_dict",
 ]

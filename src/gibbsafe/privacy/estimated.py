@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NoReturn
+from dataclasses import asdict, dataclass
+from typing import Any, NoReturn
 
 from gibbsafe._validate import fail, non_negative, open_probability, probability
 from gibbsafe.errors import PremiseError
@@ -18,6 +18,9 @@ class EstimatedPrivacy:
     With the stated ``confidence``, a data set drawn from ``data_model`` satisfies (ε̂, δ) with its neighbours except
     with probability ``failure_probability``. It promises nothing for any particular data set, nothing if the data do
     not come from the model, and nothing in the failing fraction.
+
+    ``interval`` is a two-sided confidence interval for the quantile, ``notes`` say what else limits the claim, and an estimate
+    made on a curator's own records is ``sensitive``: it depends on them, and its number must not leave the curator.
     """
 
     epsilon: float
@@ -25,6 +28,13 @@ class EstimatedPrivacy:
     failure_probability: float
     confidence: float
     data_model: str
+    method: str = ""
+    adjacency: str = "replace-one"
+    repeats: int | None = None
+    interval: tuple[float, float] | None = None
+    seed: int | None = None
+    notes: tuple[str, ...] = ()
+    sensitive: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", non_negative("epsilon", self.epsilon))
@@ -49,8 +59,26 @@ class EstimatedPrivacy:
         """Refuse: averaging over contamination would turn the failure probability into δ."""
         self._refuse("amplified")
 
+    @property
+    def promise(self) -> str:
+        """What is claimed, and what is not."""
+        return (
+            f"With confidence {self.confidence:.3g}, all but {self.failure_probability:.3g} of the data sets of the simulated model "
+            f"satisfy ({self.epsilon:.4g}, {self.delta:.3g}) towards their {self.adjacency} neighbours. It is not differential "
+            "privacy: it promises nothing for any particular data set, nothing in the failing fraction, and nothing if the data do "
+            "not come from the model."
+        )
+
+    def to_dict(self, *, curator: bool = False) -> dict[str, Any]:
+        """Return plain data; refuse to do so with a sensitive estimate unless asked by the ``curator``."""
+        if self.sensitive and not curator:
+            raise PremiseError("this estimate was made on private records and depends on them; only the curator may see it")
+        fields = asdict(self) | {"notes": list(self.notes), "promise": self.promise}
+        return fields | {"interval": None if self.interval is None else list(self.interval)}
+
     def __str__(self) -> str:
         return (
             f"estimated: (ε̂ = {self.epsilon:.4g}, δ = {self.delta:.3g}) for all but {self.failure_probability:.3g} of the data"
             f" sets of [{self.data_model}], at confidence {self.confidence:.3g}; not a differential-privacy guarantee"
+            + ("; sensitive: for the curator only" if self.sensitive else "")
         )

@@ -55,7 +55,7 @@ class TrimmedGamma(LogConcave):
     def theta(self, x: Floats, index: Indices) -> Floats:
         """Return the parameters at positions x."""
         mode = self.mode[index]
-        return np.clip(mode + mode * np.expm1(x), self._low[index], self._high[index])
+        return np.asarray(np.clip(mode + mode * np.expm1(x), self._low[index], self._high[index]))
 
     def draw_values(self, index: Indices, generator: np.random.Generator) -> Floats:
         """Return one exact draw of θ from each of the distributions ``index``."""
@@ -108,7 +108,7 @@ class TrimmedBeta(LogConcave):
         mode, rest = self.mode[index], self.rest[index]
         step = np.expm1(-np.abs(x))
         moved = np.where(x > 0, -mode * rest * step / (1 + rest * step), mode * rest * step / (1 + mode * step))
-        return np.clip(mode + moved, self._low[index], self._high[index])
+        return np.asarray(np.clip(mode + moved, self._low[index], self._high[index]))
 
     def draw_values(self, index: Indices, generator: np.random.Generator) -> Floats:
         """Return one exact draw of θ from each of the distributions ``index``."""

@@ -1,0 +1,1 @@
+"""Try to refute every claim."""

@@ -1,0 +1,198 @@
+"""The neighbouring data sets that a plan's posterior tells apart best: structured candidates, then an optimiser."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from gibbsafe._validate import count
+from gibbsafe.audit.curves import PrivacyCurve
+from gibbsafe.audit.plans import exact_curve, posteriors_of
+from gibbsafe.audit.records import blend, join
+from gibbsafe.errors import GibbsafeError, PremiseError
+from gibbsafe.plan import Plan
+from gibbsafe.privacy import Adjacency
+from gibbsafe.samplers.closed_form import NormalPosterior
+from gibbsafe.samplers.newton import find_mode
+from gibbsafe.samplers.posterior import GibbsPosterior
+
+__all__ = ["Neighbours", "worst_neighbours"]
+
+#: Sizes of the data set that are tried where n is private.
+SIZES = (0, 1, 20, 200)
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Two neighbouring data sets, the exact curve between them where there is one, and how many pairs were looked at."""
+
+    data: Any
+    neighbour: Any
+    curve: PrivacyCurve | None
+    tried: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A record, the one that replaces it (or is added), and the rest of the data as repeated records."""
+
+    first: Any
+    second: Any
+    rest: tuple[tuple[Any, int], ...]
+    added: bool
+
+    def pair(self) -> tuple[Any, Any]:
+        return join([(self.first, 0 if self.added else 1), *self.rest]), join([(self.second, 1), *self.rest])
+
+
+def worst_neighbours(
+    plan: Plan, *, records: Sequence[Any] | None = None, epsilon: float | None = None, effort: int = 400
+) -> Neighbours:
+    """Search for the neighbours that maximise δ(ε).
+
+    Args:
+        plan: any plan with one stage.
+        records: extreme records, data sets of one; by default the model's own `corners`.
+        epsilon: where δ is maximised; by default at half of the plan's claim.
+        effort: how many candidates to look at before the optimiser starts.
+
+    Candidates are pairs of extreme records (opposite labels and ends of the domain among them) beside a rest that is all of one
+    kind or split in halves; under add-remove several sizes, the empty data set included. They are ranked by an approximation,
+    the distance of the posteriors in standard deviations at the mode; the best are improved by moving parts of the rest and
+    blending records, and judged by the exact curve. Where no exact curve exists the approximation decides alone.
+    """
+    corners = list(plan.model.corners() if records is None else records)
+    if len(corners) < 2:
+        raise PremiseError("records: at least two different ones are needed to look for neighbours")
+    at = epsilon if epsilon is not None else plan.guarantee.epsilon(plan.budget.delta) / 2
+    search = _Search(plan, corners, min(at, 300.0), count("effort", effort))
+    return search.run()
+
+
+class _Search:
+    def __init__(self, plan: Plan, corners: list[Any], epsilon: float, effort: int) -> None:
+        self.plan, self.corners, self.epsilon, self.effort = plan, corners, epsilon, effort
+        self.added = plan.adjacency == Adjacency.ADD_REMOVE
+        self.tried = 0
+
+    def run(self) -> Neighbours:
+        ranked = self._ranked(self._first_candidates())
+        ranked = self._ranked([*(c for _, c in ranked[:8]), *self._more_rests(ranked[:4])])
+        best = self._climb(*ranked[0])
+        finalists = [best, *(candidate for _, candidate in ranked[:3])]
+        judged = [(self._exact(candidate), candidate) for candidate in finalists]
+        exact = [(curve.delta(self.epsilon), curve, candidate) for curve, candidate in judged if curve is not None]
+        if exact:
+            _, curve, candidate = max(exact, key=lambda entry: entry[0])
+            return Neighbours(*candidate.pair(), curve, self.tried)
+        return Neighbours(*best.pair(), None, self.tried)
+
+    # -- candidates ----------------------------------------------------------------------------------------------
+
+    def _first_candidates(self) -> list[_Candidate]:
+        zero = self.corners[-1]
+        made = []
+        for first, second in combinations(self.corners, 2):
+            for size in self._sizes():
+                half = size // 2
+                rests: list[tuple[tuple[Any, int], ...]] = [((zero, size),)]
+                if size:
+                    rests += [((first, size),), ((second, size),), ((first, half), (second, size - half))]
+                for rest in rests:
+                    made.append(_Candidate(first, second, rest, self.added))
+                    if self.added:
+                        made.append(_Candidate(second, first, rest, self.added))
+        return self._thinned(made)
+
+    def _sizes(self) -> tuple[int, ...]:
+        if not self.added:
+            assert self.plan.n is not None
+            return (self.plan.n - 1,)
+        return SIZES
+
+    def _more_rests(self, ranked: list[tuple[float, _Candidate]]) -> list[_Candidate]:
+        made = []
+        for _, candidate in ranked:
+            size = sum(times for _, times in candidate.rest)
+            alone = [((corner, size),) for corner in self.corners]
+            halves = [((a, size // 2), (b, size - size // 2)) for a, b in combinations(self.corners, 2)]
+            made += [replace(candidate, rest=rest) for rest in (*alone, *halves)]
+        return self._thinned(made)
+
+    def _thinned(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        if len(candidates) <= self.effort // 2:
+            return candidates
+        chosen = np.random.default_rng(0).choice(len(candidates), self.effort // 2, replace=False)
+        return [candidates[k] for k in sorted(chosen)]
+
+    # -- judging -------------------------------------------------------------------------------------------------
+
+    def _ranked(self, candidates: list[_Candidate]) -> list[tuple[float, _Candidate]]:
+        return sorted(((self._score(candidate), candidate) for candidate in candidates), key=lambda entry: -entry[0])
+
+    def _score(self, candidate: _Candidate) -> float:
+        """Return a cheap measure of how well the pair can be told apart: higher is better."""
+        self.tried += 1
+        first, second = posteriors_of(self.plan, *candidate.pair())
+        rough = separation(first, second)
+        if rough is not None:
+            return rough
+        curve = self._exact(candidate)
+        return -math.inf if curve is None else curve.delta(self.epsilon)
+
+    def _exact(self, candidate: _Candidate) -> PrivacyCurve | None:
+        try:
+            return exact_curve(self.plan, *candidate.pair())
+        except PremiseError:  # more parameters, stages or steps than an exact curve covers
+            return None
+
+    def _climb(self, score: float, candidate: _Candidate) -> _Candidate:
+        """Move parts of the rest to other records and blend the two records, as long as that helps."""
+        for _ in range(3):
+            start = score
+            for move in self._moves(candidate):
+                changed = move(candidate)
+                reached = self._score(changed)
+                if reached > score * (1 + 1e-6):
+                    score, candidate = reached, changed
+            if score <= start * 1.001:
+                break
+        return candidate
+
+    def _moves(self, candidate: _Candidate) -> list[Callable[[_Candidate], _Candidate]]:
+        moves: list[Callable[[_Candidate], _Candidate]] = []
+        for corner in self.corners:
+            for share in (0.5, 0.1):
+                moves.append(lambda c, corner=corner, share=share: replace(c, rest=_moved(c.rest, corner, share)))
+                moves.append(lambda c, corner=corner, share=share: replace(c, first=blend(c.first, corner, share)))
+                moves.append(lambda c, corner=corner, share=share: replace(c, second=blend(c.second, corner, share)))
+        return moves
+
+
+def _moved(rest: tuple[tuple[Any, int], ...], corner: Any, share: float) -> tuple[tuple[Any, int], ...]:
+    """Return the rest with a share of every group turned into one record; groups stay few."""
+    kept = [(record, times - math.ceil(times * share)) for record, times in rest]
+    gone = sum(times for _, times in rest) - sum(times for _, times in kept)
+    return (*[(record, times) for record, times in kept if times], (corner, gone))
+
+
+def separation(first: Any, second: Any) -> float | None:
+    """Return about how many standard deviations apart two posteriors are (at the first one's mode); None if not known.
+
+    For potentials U and U + g this is |∇g| in the metric of the inverse curvature: exact for Gaussian shifts.
+    """
+    if isinstance(first, NormalPosterior) and isinstance(second, NormalPosterior):
+        return float(np.linalg.norm((first.mean - second.mean) * np.sqrt(first.precision)))
+    if not isinstance(first, GibbsPosterior) or not math.isfinite(first.loss.smoothness):
+        return None
+    try:
+        mode = find_mode(first)
+    except GibbsafeError:
+        return None
+    change = second.gradient(mode.centre) - first.gradient(mode.centre)
+    return math.sqrt(max(0.0, float(change @ np.linalg.solve(mode.hessian, change))))

@@ -1,0 +1,74 @@
+"""Data sets in the forms that models read: an array or a tuple of arrays, first axis = records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gibbsafe.errors import DomainError
+
+__all__ = ["blend", "columns_of", "hostile_copies", "join", "replace_record", "rows_of"]
+
+
+def columns_of(data: Any) -> tuple[np.ndarray, ...]:
+    """Return the arrays of a data set."""
+    columns = tuple(np.asarray(column) for column in (data if isinstance(data, tuple) else (data,)))
+    if not columns or any(column.ndim == 0 or len(column) != len(columns[0]) for column in columns):
+        raise DomainError("data: must be an array or a tuple of arrays with one entry per record")
+    return columns
+
+
+def _like(data: Any, columns: Sequence[np.ndarray]) -> Any:
+    return tuple(columns) if isinstance(data, tuple) else columns[0]
+
+
+def rows_of(data: Any) -> int:
+    """Return the number of records."""
+    return len(columns_of(data)[0])
+
+
+def join(parts: Sequence[tuple[Any, int]]) -> Any:
+    """Return a data set made of records (data sets of one), each repeated as often as its number says (0: its form only).
+
+    >>> join([(np.array([7.0]), 2), (np.array([1.0]), 1)])
+    array([7., 7., 1.])
+    """
+    repeated = [tuple(np.repeat(column, times, axis=0) for column in columns_of(record)) for record, times in parts]
+    return _like(parts[0][0], [np.concatenate(columns) for columns in zip(*repeated, strict=True)])
+
+
+def replace_record(data: Any, position: int, record: Any) -> Any:
+    """Return a copy of the data with one record replaced."""
+    columns = []
+    for column, new in zip(columns_of(data), columns_of(record), strict=True):
+        changed = np.array(column, dtype=np.result_type(column, new) if column.dtype.kind in "ifub" else column.dtype)
+        changed[position] = new[0]
+        columns.append(changed)
+    return _like(data, columns)
+
+
+def blend(record: Any, other: Any, share: float) -> Any:
+    """Return a record between two: floating-point columns in the given share of the second, anything else of the first."""
+    pairs = zip(columns_of(record), columns_of(other), strict=True)
+    mixed = [a + share * (b - a) if a.dtype.kind == "f" and b.dtype.kind == "f" else a for a, b in pairs]
+    return _like(record, mixed)
+
+
+def hostile_copies(record: Any, *, invalid: bool = False) -> list[Any]:
+    """Return the record with its floating-point entries made huge, tiny, or (``invalid``) not numbers at all."""
+    columns = columns_of(record)
+    values = [1e300, -1e300, 1e18, -5e-324] + ([np.nan, np.inf, -np.inf] if invalid else [])
+    copies = []
+    for k, column in enumerate(columns):
+        if column.dtype.kind != "f":
+            continue
+        for value in values:
+            whole = np.full_like(column, value)
+            copies.append(_like(record, [whole if j == k else other for j, other in enumerate(columns)]))
+            if column.ndim > 1 and column.shape[1] > 1:
+                one = np.array(column)
+                one[:, 0] = value
+                copies.append(_like(record, [one if j == k else other for j, other in enumerate(columns)]))
+    return copies

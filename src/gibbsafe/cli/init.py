@@ -1,0 +1,57 @@
+"""``gibbsafe init``: a study file to fill in, with the names of a table's columns and none of its values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gibbsafe.cli.app import Json, Quiet, app, print_json
+
+
+@app.command("init")
+def init(
+    table: Annotated[Path | None, typer.Argument(help="A table: CSV, Parquet, Arrow or NumPy.")] = None,
+    *,
+    out: Annotated[Path, typer.Option(help="Where the study is written; an existing file is kept.")] = Path("study.toml"),
+    target: Annotated[str | None, typer.Option(help="The response column.")] = None,
+    example: Annotated[bool, typer.Option("--example", help="Write an example: patients.csv and a study filled in.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a study file that lists a table's columns and asks for every bound. Only column names are read.
+
+    Bounds and levels have to come from you: what is learned from the data is not public.
+
+    Examples:
+
+    `gibbsafe init table.csv --target outcome`
+
+    `gibbsafe init --example`
+    """
+    from gibbsafe._files import write_whole
+    from gibbsafe.cli.inputs import require_new_file
+    from gibbsafe.data.files import column_names
+    from gibbsafe.templates import blank_study, example_study, example_table
+
+    if (table is None) == (not example):
+        raise typer.BadParameter("name a table, or ask for --example")
+    require_new_file(out, force)
+    written = [out]
+    if example:
+        place = out.parent / "patients.csv"
+        require_new_file(place, force)
+        write_whole(place, example_table().encode())
+        write_whole(out, example_study().encode())
+        written.append(place)
+    else:
+        assert table is not None
+        write_whole(out, blank_study(column_names(table), target, table.name).encode())
+    if as_json:
+        print_json({"written": [str(path) for path in written]})
+    elif not quiet:
+        typer.echo(f"wrote {' and '.join(map(str, written))}")
+        step = "" if example else f"fill in bounds, levels, n and budget in {out}, then "
+        typer.echo(f"next: {step}gibbsafe plan {out}")

@@ -1,0 +1,238 @@
+"""``gibbsafe ledger``: budget accounts. An account is named URL#account, like ledger.db#clinic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gibbsafe.cli.app import Json, Quiet, app, print_json
+
+ledger = typer.Typer(help="Budget accounts: open, show, spend, export, check, mark.", no_args_is_help=True)
+app.add_typer(ledger, name="ledger")
+
+Reference = Annotated[str, typer.Argument(metavar="URL#ACCOUNT", help="Like ledger.db#clinic or postgresql://host/db#clinic.")]
+Adjacent = Annotated[str, typer.Option(help="replace-one or add-remove.")]
+Unit = Annotated[str, typer.Option(help="record, or person for releases that cap the rows per person.")]
+Purpose = Annotated[str, typer.Option(help="Why, for readers of the journal.")]
+Who = Annotated[str | None, typer.Option(help="By default the user of the process.")]
+
+
+@ledger.command("open")
+def open_(
+    reference: Reference,
+    *,
+    epsilon: Annotated[float, typer.Option(help="ε that the account will claim.")],
+    delta: Annotated[float, typer.Option(help="δ that the account will claim.")] = 0.0,
+    adjacency: Adjacent,
+    unit: Unit = "record",
+    currency: Annotated[str | None, typer.Option(help="gaussian, zcdp, or pure (the default where δ is 0).")] = None,
+    reserve: Annotated[float | None, typer.Option(help="Share of δ kept for slacks and the δ of releases: 0.1.")] = None,
+    purpose: Purpose = "",
+    who: Who = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Open an account for one data set. Its caps are fixed now: they are what everything charged to it will claim together.
+
+    Example: `gibbsafe ledger open ledger.db#clinic --epsilon 3 --delta 1e-6 --adjacency replace-one`
+    """
+    from gibbsafe.ledger import open_account, parse_reference
+    from gibbsafe.privacy import Budget
+
+    url, name = parse_reference(reference)
+    made = open_account(
+        url,
+        name,
+        Budget(epsilon, delta),
+        adjacency=adjacency,
+        unit=unit,
+        currency=currency,
+        reserve=reserve,
+        purpose=purpose,
+        who=who,
+    )
+    _show_status(made.status(), as_json=as_json, quiet=quiet)
+
+
+@ledger.command("show")
+def show(reference: Reference, as_json: Json = False, quiet: Quiet = False) -> None:
+    """Show what an account claims, the share of each cap spent, and what one more release may cost.
+
+    Example: `gibbsafe ledger show ledger.db#clinic`
+    """
+    from gibbsafe.ledger import account
+
+    found = account(reference)
+    status = found.status()
+    _show_status(status, as_json=as_json, quiet=quiet)
+    if as_json or quiet:
+        return
+    from gibbsafe.cli import tables
+
+    rows = [
+        (str(entry["number"]), entry["time"], entry["kind"], entry["state"], entry.get("who", ""), entry.get("purpose", ""))
+        for entry in found.entries()
+    ]
+    headings = ("", "time", "kind", "state", "who", "purpose")
+    tables.show("", tables.grid(f"Last entries of {len(rows)}", headings, rows[-20:]))
+
+
+@ledger.command("spend")
+def spend(
+    reference: Reference,
+    *,
+    key: Annotated[str, typer.Option(help="Unique name of this charge.")],
+    adjacency: Adjacent,
+    unit: Unit = "record",
+    epsilon: Annotated[float | None, typer.Option(help="Pure or approximate DP.")] = None,
+    delta: Annotated[float, typer.Option(help="With --epsilon.")] = 0.0,
+    mu: Annotated[float | None, typer.Option(help="Gaussian DP.")] = None,
+    rho: Annotated[float | None, typer.Option(help="Zero-concentrated DP.")] = None,
+    bounded_range: Annotated[float | None, typer.Option("--range", help="Bounded range.")] = None,
+    slack: Annotated[float, typer.Option(help="Total-variation slack of its sampler.")] = 0.0,
+    times: Annotated[int, typer.Option(help="How many such releases.")] = 1,
+    mechanism: Annotated[str, typer.Option(help="What it was.")] = "",
+    purpose: Purpose = "",
+    who: Who = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Charge a mechanism outside gibbsafe, by its guarantee. Charge first, then run it.
+
+    Example: `gibbsafe ledger spend ledger.db#clinic --key histogram --mu 0.1 --adjacency replace-one`
+    """
+    from gibbsafe.ledger import account
+    from gibbsafe.privacy.composition import Composition
+
+    parts = _guarantees(epsilon, delta, mu, rho, bounded_range)
+    if len(parts) != 1:
+        raise typer.BadParameter("state one guarantee: --epsilon (with --delta), --mu, --rho or --range")
+    guarantee = parts[0].under(adjacency)
+    if slack or times != 1:
+        guarantee = Composition([(guarantee, times)], slack=slack, adjacency=adjacency)
+    found = account(reference)
+    charge = found.spend(guarantee, key=key, unit=unit, mechanism=mechanism, purpose=purpose, who=who)
+    if as_json:
+        print_json({"entry": charge.number, "status": found.status()})
+    elif not quiet:
+        typer.echo(f"charged {guarantee} to {found} as entry {charge.number}")
+
+
+def _guarantees(epsilon: float | None, delta: float, mu: float | None, rho: float | None, width: float | None) -> list[Any]:
+    from gibbsafe.privacy import ApproximateDP, BoundedRange, ConcentratedDP, GaussianDP, PureDP
+
+    parts: list[Any] = []
+    if epsilon is not None:
+        parts.append(PureDP(epsilon) if delta == 0 else ApproximateDP(epsilon, delta))
+    parts += [
+        kind(value) for kind, value in ((GaussianDP, mu), (ConcentratedDP, rho), (BoundedRange, width)) if value is not None
+    ]
+    return parts
+
+
+@ledger.command("export")
+def export(
+    reference: Reference,
+    out: Annotated[Path | None, typer.Option(help="Write to a file instead of the screen.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print the whole account as JSON, with the head of its chain. Keep the head where the ledger's owner cannot reach it.
+
+    Example: `gibbsafe ledger export ledger.db#clinic --out clinic.json`
+    """
+    import json
+
+    from gibbsafe._files import write_whole
+    from gibbsafe.ledger import account
+    from gibbsafe.ledger import export as everything
+
+    document = everything(account(reference))
+    if out is not None:
+        write_whole(out, json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False).encode())
+    if as_json or out is None:
+        print_json(document)
+    elif not quiet:
+        typer.echo(f"wrote {out}; head {document['head']}")
+
+
+@ledger.command("check")
+def check(
+    reference: Reference,
+    head: Annotated[str | None, typer.Option(help="A head that export printed earlier: detects truncation.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Recompute an account's chain, sums and caps from its entries; exit 1 if anything does not fit.
+
+    Example: `gibbsafe ledger check ledger.db#clinic`
+    """
+    from gibbsafe.ledger import account
+    from gibbsafe.ledger import check as recompute
+
+    report = recompute(account(reference), head)
+    if as_json:
+        print_json(report)
+    elif not quiet:
+        typer.echo(f"consistent: {report['entries']} entries, head {report['head']}")
+
+
+@ledger.command("mark")
+def mark(
+    reference: Reference,
+    release: Annotated[Path, typer.Argument(help="The release file.")],
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Mark a charge released whose release was written when the ledger could not be told.
+
+    Example: `gibbsafe ledger mark ledger.db#clinic release.json`
+    """
+    from gibbsafe.ledger import account
+    from gibbsafe.release import Release
+
+    loaded = Release.load(release)
+    charge = account(reference).find(loaded.plan)
+    charge.settle(loaded)
+    if as_json:
+        print_json({"entry": charge.number})
+    elif not quiet:
+        typer.echo(f"entry {charge.number} is marked released")
+
+
+def _show_status(status: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
+    from gibbsafe.cli import tables
+
+    if as_json:
+        print_json(status)
+        return
+    if quiet:
+        return
+    claim, main = status["claim"], next(iter(status["caps"]))
+    symbol = {"mu": "μ", "rho": "Σρ", "epsilon": "Σε"}[main]
+    names = {main: symbol, "slack": "slack Σγ", "delta": "Σδ"}
+    shares = dict(zip(names, status["share"].values(), strict=True))
+    rows = [
+        (
+            label,
+            f"{status['caps'][name]:.6g}",
+            f"{status['spent'][name]:.6g}",
+            f"{shares[name]:.1%}",
+            f"{status['left'][name]:.6g}",
+        )
+        for name, label in names.items()
+    ]
+    head = [
+        ("claim", f"ε = {claim['epsilon']:g}, δ = {claim['delta']:g}: of everything charged, now and later, never less"),
+        ("about", f"{status['adjacency']}, one {status['unit']}; currency {status['currency']}"),
+        ("charges", f"{status['charges']}, of which {status['unreleased']} unreleased"),
+        ("head", status["head"]),
+    ]
+    title = f"Account {status['account']} in {status['ledger']}"
+    numbers = (1, 2, 3, 4)
+    tables.show(
+        tables.facts(title, head),
+        tables.grid("", ("", "cap", "spent", "share of the cap", "one more release may cost"), rows, numbers=numbers),
+    )

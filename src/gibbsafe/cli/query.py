@@ -1,0 +1,158 @@
+"""``gibbsafe query``: questions to a release, all of them free."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gibbsafe.cli.app import Json, Quiet, app, print_json
+
+if TYPE_CHECKING:
+    from gibbsafe.release import Release
+
+#: Parameters shown on a screen; JSON has all of them.
+MOST_SHOWN = 60
+
+
+@app.command("query")
+def query(
+    release: Annotated[Path, typer.Argument(help="A release file.")],
+    *,
+    level: Annotated[float, typer.Option(help="Coverage of the intervals.")] = 0.9,
+    predict: Annotated[Path | None, typer.Option(help="A table of new rows to predict.")] = None,
+    simulate: Annotated[int | None, typer.Option(help="How many synthetic rows to draw.")] = None,
+    features: Annotated[Path | None, typer.Option(help="For regressions: the rows to simulate responses for.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write predictions or synthetic rows as CSV.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Answer questions from the released draws: means and intervals, predictions, synthetic rows. Costs no privacy.
+
+    Examples:
+
+    `gibbsafe query release.json --level 0.95`
+
+    `gibbsafe query release.json --predict new.csv --out predictions.csv`
+
+    `gibbsafe query release.json --simulate 1000 --out synthetic.csv`
+    """
+    from gibbsafe._files import write_whole
+    from gibbsafe.release import Release
+
+    if predict is not None and simulate is not None:
+        raise typer.BadParameter("--predict and --simulate exclude each other")
+    loaded = Release.load(release)
+    if predict is None and simulate is None:
+        _summarise(loaded, level, as_json=as_json, quiet=quiet)
+        return
+    rows, note = _predictions(loaded, predict) if predict is not None else _synthetic(loaded, simulate, features)
+    text = _as_csv(rows)
+    if out is not None:
+        write_whole(out, text.encode())
+    if as_json:
+        print_json({"rows": rows, "note": note, "cost": "free: post-processing of the release"})
+    elif not quiet:
+        typer.echo(note, err=True)
+        typer.echo(f"wrote {len(rows)} rows to {out}" if out is not None else text, nl=out is not None)
+
+
+def _summarise(loaded: Release, level: float, *, as_json: bool, quiet: bool) -> None:
+    from gibbsafe.cli.tables import grid, show
+
+    intervals = loaded.interval(level)
+    means = loaded.draws.mean(axis=0).tolist()
+    if as_json:
+        print_json({"mean": dict(zip(loaded.parameters, means, strict=True)), "intervals": intervals.to_dict()})
+        return
+    if quiet:
+        return
+    rows = [
+        (name, f"{mean:.6g}", f"{low:.6g}", f"{high:.6g}")
+        for name, mean, low, high in zip(loaded.parameters, means, intervals.lower, intervals.upper, strict=True)
+    ]
+    more = [] if len(rows) <= MOST_SHOWN else [f"... and {len(rows) - MOST_SHOWN} more parameters; --json has all"]
+    kind = "public worst case" if intervals.conservative else "data noise, draw noise and the prior's pull"
+    show(
+        grid(
+            f"{len(loaded.draws)} draws", ("parameter", "mean", f"{level:.0%} from", "to"), rows[:MOST_SHOWN], numbers=(1, 2, 3)
+        ),
+        "\n".join([*more, f"intervals: {kind}; free, like every question to a release"]),
+    )
+
+
+def _predictions(loaded: Release, path: Path) -> tuple[list[dict[str, Any]], str]:
+    """Return a prediction per new row, with the probability of the positive label where the model has one."""
+    rows: list[dict[str, Any]] = []
+    for batch in _new_rows(loaded, path):
+        labels = loaded.predict(batch).tolist()
+        if hasattr(loaded.plan.model, "predict_proba"):
+            chances = loaded.predict_proba(batch)[:, 1].tolist()
+            rows += [{"prediction": label, "probability": chance} for label, chance in zip(labels, chances, strict=True)]
+        else:
+            rows += [{"prediction": label} for label in labels]
+    return rows, f"{len(rows)} predictions, averaged over {len(loaded.draws)} draws; new rows are clipped as training rows are"
+
+
+def _new_rows(loaded: Release, path: Path) -> Iterator[Any]:
+    """Yield pieces of a table of new rows in the form that the model predicts from."""
+    import numpy as np
+    import pyarrow as pa
+
+    from gibbsafe.data.declared import DeclaredTable
+    from gibbsafe.data.files import FileTable
+    from gibbsafe.errors import GibbsafeError
+
+    model = loaded.plan.model
+    columns, names = getattr(model, "columns", None), getattr(model, "feature_names", None)
+    if not hasattr(model, "predict"):
+        raise GibbsafeError(f"predict: not defined for the model {model.name}")
+    if columns is None and names is None:
+        raise GibbsafeError("feature_names: not declared by the model, so columns of a table cannot be found")
+    if columns is not None:
+        for batch in DeclaredTable(path, (), columns).batches():
+            yield pa.Table.from_batches([batch])
+        return
+    for batch in FileTable(path, dict.fromkeys(names or (), "number")).batches():
+        yield np.column_stack([batch.column(name).to_numpy(zero_copy_only=False) for name in names or ()])
+
+
+def _synthetic(loaded: Release, rows: int | None, features: Path | None) -> tuple[list[dict[str, Any]], str]:
+    import numpy as np
+    import pyarrow as pa
+
+    given = None
+    if features is not None:
+        pieces = list(_new_rows(loaded, features))
+        given = pa.concat_tables(pieces) if isinstance(pieces[0], pa.Table) else np.concatenate(pieces)
+    made = loaded.simulate(rows or 0, given)
+    table = np.asarray(made.rows)
+    names = _synthetic_names(loaded, 1 if table.ndim == 1 else table.shape[1])
+    listed = table.reshape(len(table), -1).tolist()
+    return [dict(zip(names, row, strict=True)) for row in listed], made.note
+
+
+def _synthetic_names(loaded: Release, width: int) -> list[str]:
+    """Name synthetic columns as the table's: its features, its target, or plain numbers."""
+    model = loaded.plan.model
+    features = [column.name for column in getattr(model, "columns", None) or ()] or list(
+        getattr(model, "feature_names", None) or ()
+    )
+    target = getattr(model, "target", None)
+    for names in ([target] if target else [], features, [*features, target] if target else []):
+        if len(names) == width:
+            return [str(name) for name in names]
+    return [f"x{k}" for k in range(width)]
+
+
+def _as_csv(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,136 @@
+"""``gibbsafe release``: the only command that reads records. Charge, sample, write, settle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gibbsafe.cli.app import Json, Quiet, app, print_json
+
+if TYPE_CHECKING:
+    from gibbsafe.ledger import Account, Charge
+    from gibbsafe.plan import Plan
+    from gibbsafe.release import Release
+    from gibbsafe.study import Study
+
+
+@app.command("release")
+def release(
+    study: Annotated[Path, typer.Argument(help="The study file (.toml).")],
+    *,
+    data: Annotated[Path, typer.Option(help="The table: CSV, Parquet, Arrow or NumPy.")],
+    out: Annotated[Path, typer.Option(help="Where the release is written; an existing file is kept.")] = Path("release.json"),
+    ledger: Annotated[str | None, typer.Option(help="Account to charge, URL#account; by default the study's.")] = None,
+    no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Charge nobody: you keep the budget by yourself.")] = False,
+    key: Annotated[str | None, typer.Option(help="Name of the charge; by default the plan's hash.")] = None,
+    purpose: Annotated[str, typer.Option(help="Why, for the ledger's readers.")] = "",
+    memory: Annotated[str | None, typer.Option(help="Room for encoded rows, like 500MB; beyond it they wait on disk.")] = None,
+    storage: Annotated[str, typer.Option(help="float64, or float32 for half the memory.")] = "float64",
+    clipping: Annotated[bool, typer.Option("--clipping", help="Count clipped values on stderr: for the curator only.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Read the table, charge the ledger, draw, and write the release with its certificate.
+
+    The charge comes before the first random number and is never refunded: a crash or an interrupt leaves it *unreleased*.
+
+    Examples:
+
+    `gibbsafe release study.toml --data table.csv --out release.json`
+
+    `gibbsafe release study.toml --data table.parquet --memory 500MB --ledger ledger.db#clinic`
+
+    `gibbsafe release study.toml --data table.csv --no-ledger`
+    """
+    from gibbsafe.cli.inputs import parse_size, require_new_file
+    from gibbsafe.study import Study
+
+    if ledger is not None and no_ledger:
+        raise typer.BadParameter("--ledger and --no-ledger exclude each other")
+    loaded = Study.load(study)
+    made, room = loaded.plan(), parse_size(memory)
+    account = _account(loaded, ledger, no_ledger)
+    require_new_file(out, force)
+    table = loaded.read(data)
+    if clipping:
+        _count_clipping(loaded, data)
+    deferred = None if account is None else DeferredCharge(account, key, purpose)
+    released = made.release(
+        table,
+        persons=loaded.person_column,
+        ledger=deferred,
+        storage=storage,
+        memory=room,
+        progress=False if quiet or as_json else None,
+    )
+    _write(released, out, deferred)
+    _tell(released, out, deferred, as_json=as_json, quiet=quiet)
+
+
+@dataclass
+class DeferredCharge:
+    """Charges an account at once, and settles when the release is on disk."""
+
+    account: Account
+    key: str | None
+    purpose: str
+    made: Charge | None = field(default=None)
+
+    def charge(self, plan: Plan) -> None:
+        """Charge the plan; what is returned has nothing to settle yet."""
+        self.made = self.account.charge(plan, key=self.key, purpose=self.purpose)
+
+
+def _account(study: Study, reference: str | None, no_ledger: bool) -> Account | None:
+    from gibbsafe import ledger
+    from gibbsafe.errors import BudgetError
+
+    wanted = None if no_ledger else reference or study.account
+    if wanted is None and not no_ledger:
+        raise BudgetError("ledger: no account is named; write [ledger] into the study, pass --ledger URL#account, or --no-ledger")
+    return None if wanted is None else ledger.account(wanted)
+
+
+def _write(released: Release, out: Path, deferred: DeferredCharge | None) -> None:
+    """Write the release, then settle: an entry says released only if the file is there."""
+    from gibbsafe.errors import GibbsafeError
+
+    number = None if deferred is None or deferred.made is None else deferred.made.number
+    try:
+        released.save(out)
+    except GibbsafeError as error:
+        spent = "" if number is None else f"; entry {number} of the ledger stays unreleased, its budget is spent"
+        raise GibbsafeError(f"{error}{spent}") from error
+    if deferred is None or deferred.made is None:
+        return
+    try:
+        deferred.made.settle(released)
+    except GibbsafeError as error:
+        raise GibbsafeError(
+            f"{out} is written and charged, but entry {number} could not be marked released ({error}); "
+            f"run 'gibbsafe ledger mark {deferred.account} {out}' later"
+        ) from error
+
+
+def _tell(released: Release, out: Path, deferred: DeferredCharge | None, *, as_json: bool, quiet: bool) -> None:
+    entry = None if deferred is None or deferred.made is None else deferred.made.number
+    if as_json:
+        charged: dict[str, Any] | None = None if deferred is None else {"account": str(deferred.account), "entry": entry}
+        document = {"release": str(out), "claim": dict(released.certificate["claim"]), "charge": charged}
+        print_json(document | {"parameters": list(released.parameters), "draws": len(released.draws)})
+    elif not quiet:
+        typer.echo(f"{released.summary()}\n\n{released.certificate}\n")
+        paid = "charged to nobody" if deferred is None else f"charged to {deferred.account} as entry {entry}"
+        typer.echo(f"wrote {out}, {paid}")
+
+
+def _count_clipping(study: Study, data: Path) -> None:
+    from gibbsafe.data.clipping import count_clipped
+
+    typer.echo("for the curator only, these counts depend on the data and are not private:", err=True)
+    for name, text in count_clipped(study, data).items():
+        typer.echo(f"  {name}: {text}", err=True)

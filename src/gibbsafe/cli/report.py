@@ -1,0 +1,34 @@
+"""``gibbsafe report``: one page about a release, for whoever has to sign it off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gibbsafe.cli.app import Json, Quiet, app, print_json
+
+
+@app.command("report")
+def report(
+    release: Annotated[Path, typer.Argument(help="A release file.")],
+    out: Annotated[Path, typer.Option(help="Where the page is written.")] = Path("report.html"),
+    level: Annotated[float, typer.Option(help="Coverage of the intervals.")] = 0.9,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write one self-contained HTML page: what was released, what is claimed and why, what an attacker gains, how to verify.
+
+    Example: `gibbsafe report release.json --out report.html`
+    """
+    from gibbsafe._files import write_whole
+    from gibbsafe.release import Release
+    from gibbsafe.report import render
+
+    page = render(Release.load(release), level=level, name=release.name)
+    write_whole(out, page.encode())
+    if as_json:
+        print_json({"report": str(out), "bytes": len(page.encode())})
+    elif not quiet:
+        typer.echo(f"wrote {out}")

@@ -1,0 +1,21 @@
+"""Budget accounts in SQL: charged before anything is sampled, with caps fixed at opening (see `gibbsafe.ledger.caps`)."""
+
+from gibbsafe.ledger.account import Account, Charge, FreshKeys, account, open_account
+from gibbsafe.ledger.caps import Caps, caps_for, claimed_delta
+from gibbsafe.ledger.checks import check, export
+from gibbsafe.ledger.database import Database, parse_reference
+
+__all__ = [
+    "Account",
+    "Caps",
+    "Charge",
+    "Database",
+    "FreshKeys",
+    "account",
+    "caps_for",
+    "check",
+    "claimed_delta",
+    "export",
+    "open_account",
+    "parse_reference",
+]

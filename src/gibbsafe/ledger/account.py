@@ -1,0 +1,355 @@
+"""Accounts: opened with a budget, charged before anything is sampled, never refunded."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gibbsafe._validate import choice, fail
+from gibbsafe.errors import BudgetError, GibbsafeError
+from gibbsafe.ledger.caps import CURRENCIES, Caps, caps_for
+from gibbsafe.ledger.database import Database, parse_reference
+from gibbsafe.ledger.journal import START, canonical, digest, link, now
+from gibbsafe.ledger.prices import Terms, price, proved
+from gibbsafe.ledger.units import as_float
+from gibbsafe.plan import Plan
+from gibbsafe.privacy import Adjacency, Budget, Guarantee
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Row
+
+    from gibbsafe.release import Release
+
+__all__ = ["UNITS", "Account", "Charge", "FreshKeys", "account", "open_account"]
+
+UNITS = ("record", "person")
+
+
+@dataclass(frozen=True)
+class Charge:
+    """An entry that was charged. `settle` marks it released; until then it reads *unreleased*, which a crash leaves behind."""
+
+    account: Account
+    number: int
+
+    def settle(self, release: Release) -> None:
+        """Record that this release came of the charge."""
+        content = release.to_dict()
+        certificate = digest(canonical(content["certificate"]))
+        self.account._settle(self.number, {"certificate_sha256": certificate, "release_sha256": content["sha256"]})
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account of a ledger, by database and name; made by `open_account` or `account`.
+
+    Every operation is one transaction of its own. The database serialises charges, so two processes can never overspend.
+    """
+
+    database: Database
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.database}#{self.name}"
+
+    # -- charging ------------------------------------------------------------------------------------------------
+
+    def charge(self, plan: Plan, key: str | None = None, who: str | None = None, purpose: str | None = None) -> Charge:
+        """Charge a plan's price, or raise `BudgetError` and change nothing.
+
+        ``key`` is unique in the account, by default the plan's hash: a plan is released once. Nothing ever samples under an
+        existing charge; a deliberate second release of a plan needs another key, and pays again.
+        """
+        text = canonical(plan.to_dict())
+        unit = "record" if plan.rows_per_person == 1 else "person"
+        about = {"plan_sha256": digest(text), "who": who or _user(), "purpose": purpose or ""}
+        return self._append_charge("charge", key or digest(text), plan.guarantee, unit, about=about, plan=text)
+
+    def spend(
+        self,
+        guarantee: Any,
+        *,
+        key: str,
+        unit: str = "record",
+        mechanism: str = "",
+        distance: float | None = None,
+        who: str | None = None,
+        purpose: str | None = None,
+    ) -> Charge:
+        """Charge a mechanism outside gibbsafe by its guarantee, which must state its adjacency (``guarantee.under(...)``)."""
+        about = {"mechanism": mechanism, "who": who or _user(), "purpose": purpose or ""}
+        return self._append_charge("spend", key, proved(guarantee, distance), choice("unit", unit, UNITS), about=about)
+
+    def _append_charge(
+        self, kind: str, key: str, guarantee: Guarantee, unit: str, *, about: Mapping[str, Any], plan: str | None = None
+    ) -> Charge:
+        if not isinstance(key, str) or not 0 < len(key) <= 200:
+            fail("key", key, "a text of 1 to 200 characters")
+        with self.database.writing() as connection:
+            row = self._locked(connection)
+            opening = json.loads(row.opening)
+            terms = Terms(opening["currency"], Adjacency.of(opening["adjacency"]), opening["unit"])
+            if unit != terms.unit:
+                raise BudgetError(f"unit of privacy is a {unit}, but account {self.name!r} counts by {terms.unit}")
+            self._refuse_second(connection, key)
+            cost = price(guarantee, terms)
+            caps, spent = Caps.from_dict(opening["caps"]), _spent(row)
+            after = Caps(spent.main + cost.main, spent.slack + cost.slack, spent.failure + cost.failure)
+            self._refuse_overspending(caps, spent, cost, terms.currency)
+            body = {"key": key, "guarantee": guarantee.to_dict(), "cost": cost.to_dict(), **about}
+            return Charge(self, self._append(connection, row, kind, body, key=key, plan=plan, spent=after))
+
+    def _refuse_second(self, connection: Connection, key: str) -> None:
+        from sqlalchemy import select
+
+        from gibbsafe.ledger.tables import entries
+
+        found = connection.execute(
+            select(entries.c.number, entries.c.body).where(entries.c.account == self.name, entries.c.key == key)
+        ).first()
+        if found is not None:
+            when, state = json.loads(found.body)["time"], self._state(connection, found.number)
+            raise BudgetError(
+                f"key {key[:16]!r} of account {self.name!r} was charged as entry {found.number} on {when} ({state}); nothing is "
+                "sampled again under an existing charge: pass another key to pay for a new one"
+            )
+
+    def _refuse_overspending(self, caps: Caps, spent: Caps, cost: Caps, currency: str) -> None:
+        symbols = {"main": CURRENCIES[currency], "slack": "total-variation slack γ", "failure": "δ"}
+        for part, symbol in symbols.items():
+            left = getattr(caps, part) - getattr(spent, part)
+            if getattr(cost, part) > left:
+                raise BudgetError(
+                    f"account {self.name!r}: costs {symbol} = {as_float(getattr(cost, part)):.6g}, "
+                    f"but {as_float(left):.6g} of the cap {as_float(getattr(caps, part)):.6g} is left"
+                )
+
+    def _settle(self, number: int, about: Mapping[str, Any]) -> None:
+        with self.database.writing() as connection:
+            row = self._locked(connection)
+            if self._state(connection, number) != "unreleased":
+                raise BudgetError(f"entry {number} of account {self.name!r} is {self._state(connection, number)} already")
+            self._append(connection, row, "release", {"charge": number, **about})
+
+    def find(self, plan: Plan) -> Charge:
+        """Return the unreleased charge of a plan: for a release that was written when the ledger could not be told."""
+        text = digest(canonical(plan.to_dict()))
+        for entry in self.entries():
+            if entry["kind"] == "charge" and entry["plan_sha256"] == text and entry["state"] == "unreleased":
+                return Charge(self, entry["number"])
+        raise BudgetError(f"account {self.name!r}: no unreleased charge of this plan")
+
+    # -- the journal ---------------------------------------------------------------------------------------------
+
+    def _locked(self, connection: Connection, *, lock: bool = True) -> Row[Any]:
+        """Return the account's row, locked against other writers until the transaction ends."""
+        from sqlalchemy import select
+
+        from gibbsafe.ledger.tables import FORMAT, accounts
+
+        query = select(accounts).where(accounts.c.name == self.name)
+        row = connection.execute(query.with_for_update() if lock else query).first()  # SQLite's writers are alone anyway
+        if row is None:
+            known = ", ".join(connection.execute(select(accounts.c.name).order_by(accounts.c.name)).scalars()) or "none"
+            raise GibbsafeError(f"ledger {self.database}: has no account {self.name!r} (there: {known})")
+        if row.format != FORMAT:
+            raise GibbsafeError(f"ledger {self.database}: format {row.format!r}, but this version reads {FORMAT}")
+        return row
+
+    def _append(
+        self,
+        connection: Connection,
+        row: Any,
+        kind: str,
+        body: Mapping[str, Any],
+        *,
+        key: str | None = None,
+        plan: str | None = None,
+        spent: Caps | None = None,
+    ) -> int:
+        """Append an entry to the chain and return its number."""
+        from sqlalchemy import insert, update
+
+        from gibbsafe.ledger.tables import accounts, entries
+
+        text = canonical({"account": self.name, "number": row.entries, "kind": kind, "time": now(), **body})
+        head = link(row.head, text)
+        entry = {"account": self.name, "number": row.entries, "kind": kind, "key": key, "plan": plan}
+        connection.execute(insert(entries).values(**entry, body=text, previous=row.head, hash=head))
+        changed: dict[str, Any] = {"entries": row.entries + 1, "head": head}
+        if spent is not None:
+            changed |= {f"spent_{part}": value for part, value in spent.to_dict().items()}
+        connection.execute(update(accounts).where(accounts.c.name == self.name).values(**changed))
+        return int(row.entries)
+
+    def _state(self, connection: Connection, number: int) -> str:
+        """Return whether a charge was released, by the journal."""
+        from sqlalchemy import select
+
+        from gibbsafe.ledger.tables import entries
+
+        journal = select(entries.c.kind, entries.c.body, entries.c.number).where(entries.c.account == self.name)
+        return _states(connection.execute(journal.order_by(entries.c.number)).all()).get(number, "unknown")
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return every entry in order, with the state of each charge."""
+        with self.database.reading() as connection:
+            self._locked(connection, lock=False)
+            return read_entries(connection, self.name)
+
+    def status(self) -> dict[str, Any]:
+        """Return the budget that the account claims, the share of each cap spent, and what one more release may cost."""
+        with self.database.reading() as connection:
+            row = self._locked(connection, lock=False)
+            states = [entry["state"] for entry in read_entries(connection, self.name)]
+        opening, spent = json.loads(row.opening), _spent(row)
+        caps = Caps.from_dict(opening["caps"])
+        return {
+            "account": self.name,
+            "ledger": str(self.database),
+            "claim": opening["budget"],
+            "currency": opening["currency"],
+            "adjacency": opening["adjacency"],
+            "unit": opening["unit"],
+            "caps": _readable(caps, opening["currency"]),
+            "spent": _readable(spent, opening["currency"]),
+            "share": caps.shares(spent),
+            "left": _readable(
+                Caps(caps.main - spent.main, caps.slack - spent.slack, caps.failure - spent.failure), opening["currency"]
+            ),
+            "charges": sum(state != "" for state in states),
+            "unreleased": states.count("unreleased"),
+            "entries": row.entries,
+            "head": row.head,
+        }
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def _spent(row: Any) -> Caps:
+    return Caps(int(row.spent_main), int(row.spent_slack), int(row.spent_failure))
+
+
+def _readable(amounts: Caps, currency: str) -> dict[str, float]:
+    """Return amounts as people read them: μ instead of μ²."""
+    main = as_float(amounts.main)
+    name = {"gaussian": "mu", "zcdp": "rho", "pure": "epsilon"}[currency]
+    return {
+        name: main**0.5 if currency == "gaussian" else main,
+        "slack": as_float(amounts.slack),
+        "delta": as_float(amounts.failure),
+    }
+
+
+def _states(journal: Any) -> dict[int, str]:
+    """Return the state of every charge of a journal in order."""
+    states: dict[int, str] = {}
+    for entry in journal:
+        if entry.kind in ("charge", "spend"):
+            states[entry.number] = "unreleased" if entry.kind == "charge" else "spent"
+        elif entry.kind == "release":
+            states[json.loads(entry.body)["charge"]] = "released"
+    return states
+
+
+def read_entries(connection: Connection, name: str) -> list[dict[str, Any]]:
+    """Return an account's journal: the hashed content of every entry, its hash and the state of charges."""
+    from sqlalchemy import select
+
+    from gibbsafe.ledger.tables import entries
+
+    rows = connection.execute(select(entries).where(entries.c.account == name).order_by(entries.c.number)).all()
+    states = _states(rows)
+    return [
+        json.loads(row.body) | {"state": states.get(row.number, ""), "previous": row.previous, "hash": row.hash} for row in rows
+    ]
+
+
+def open_account(
+    url: str,
+    name: str,
+    budget: Budget,
+    *,
+    adjacency: Adjacency | str,
+    unit: str = "record",
+    currency: str | None = None,
+    reserve: float | None = None,
+    purpose: str | None = None,
+    who: str | None = None,
+) -> Account:
+    """Open an account for one data set; its caps are fixed now and for good.
+
+    Args:
+        url: ``sqlite:///path`` or a path, or ``postgresql://...``.
+        name: of the account, one per data set.
+        budget: (ε, δ): what the account will claim of everything charged to it together.
+        adjacency: of every guarantee it accepts.
+        unit: ``"record"``, or ``"person"`` for releases that cap the rows per person.
+        currency: ``"gaussian"`` (default), ``"zcdp"``, or ``"pure"`` (default where δ = 0).
+        reserve: share of δ kept for total-variation slacks and for the δᵢ of releases together, one tenth by default.
+        purpose: what the data are, for readers of the journal.
+        who: who opens it, by default the user of the process.
+    """
+    place, name = parse_reference(f"{url}#{name}")
+    chosen = currency if currency is not None else "gaussian" if budget.delta > 0 else "pure"
+    made = Account(Database(place), name)
+    opening = {
+        "budget": {"epsilon": budget.epsilon, "delta": budget.delta},
+        "adjacency": Adjacency.of(adjacency).value,
+        "unit": choice("unit", unit, UNITS),
+        "currency": choice("currency", chosen, CURRENCIES),
+        "reserve": reserve,
+        "caps": caps_for(budget, chosen, reserve).to_dict(),
+    }
+    if len(name) > 200:
+        fail("account", name, "a name of at most 200 characters")
+    with made.database.creating() as connection:
+        _insert_account(connection, made, opening, {"who": who or _user(), "purpose": purpose or ""})
+    return made
+
+
+def _insert_account(connection: Connection, made: Account, opening: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+    from sqlalchemy import insert, select
+
+    from gibbsafe.ledger.tables import FORMAT, accounts
+
+    if connection.execute(select(accounts.c.name).where(accounts.c.name == made.name)).first() is not None:
+        raise BudgetError(f"account {made.name!r} of {made.database}: is open already, and its caps are fixed")
+    nothing = {f"spent_{part}": "0" for part in ("main", "slack", "failure")}
+    connection.execute(
+        insert(accounts).values(name=made.name, format=FORMAT, opening=canonical(opening), entries=0, head=START, **nothing)
+    )
+    made._append(connection, made._locked(connection), "opening", {**opening, **about})
+
+
+def account(reference: str) -> Account:
+    """Return the account named ``URL#name`` (or ``path#name``), which must be open."""
+    url, name = parse_reference(reference)
+    found = Account(Database(url), name)
+    with found.database.reading() as connection:
+        found._locked(connection, lock=False)
+    return found
+
+
+@dataclass(frozen=True)
+class FreshKeys:
+    """An account that is charged under a new key every time: every fit of an estimator is a sample of its own, and pays."""
+
+    account: Account
+    purpose: str = "estimator"
+
+    def charge(self, plan: Plan) -> Charge:
+        """Charge the plan under a key that no other charge has."""
+        from uuid import uuid4
+
+        return self.account.charge(plan, key=f"fit-{uuid4()}", purpose=self.purpose)

@@ -1,0 +1,165 @@
+"""Where accounts live: a SQLite file, or PostgreSQL by URL. Transactions, and errors in one line."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gibbsafe._validate import fail
+from gibbsafe.errors import GibbsafeError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+__all__ = ["Database", "parse_reference"]
+
+#: How long a transaction waits for another one, in seconds.
+PATIENCE = 60
+
+
+def parse_reference(reference: str) -> tuple[str, str]:
+    """Return (URL, account) of ``URL#account``; a plain path is a SQLite file.
+
+    >>> parse_reference("ledger.db#clinic")
+    ('sqlite:///ledger.db', 'clinic')
+    >>> parse_reference("postgresql://host/db#clinic")
+    ('postgresql://host/db', 'clinic')
+    """
+    place, mark, name = reference.rpartition("#") if isinstance(reference, str) else ("", "", "")
+    if not (place and mark and name):
+        fail("ledger", reference, "URL#account, for example ledger.db#clinic or postgresql://host/database#clinic")
+    return (place if "://" in place else f"sqlite:///{place}"), name
+
+
+@dataclass(frozen=True)
+class Database:
+    """A ledger database by its URL. Every transaction opens a connection of its own, so nothing is shared with forks."""
+
+    url: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.url, str) or not self.url.startswith(("sqlite:///", "postgresql")):
+            fail("ledger URL", self.url, "sqlite:///path or postgresql://user@host/database")
+
+    @property
+    def _path(self) -> Path | None:
+        """The file of a SQLite ledger."""
+        return Path(self.url.removeprefix("sqlite:///")) if self.url.startswith("sqlite") else None
+
+    def __str__(self) -> str:
+        if self._path is not None:
+            return str(self._path)
+        from sqlalchemy.engine import make_url
+
+        return make_url(self.url).render_as_string(hide_password=True)
+
+    # -- transactions --------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection in a transaction that reads."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Yield a connection in a transaction that writes: committed whole at the end, or not at all."""
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Connection]:
+        if self._path is not None and not self._path.is_file():
+            reason = "is a directory" if self._path.is_dir() else "does not exist; open an account with 'gibbsafe ledger open'"
+            raise GibbsafeError(f"ledger {self}: {reason}")
+        with self._reported(), self._engine(begin).begin() as connection:
+            self._require_ledger(connection)
+            yield connection
+
+    @contextmanager
+    def creating(self) -> Iterator[Connection]:
+        """Yield a writing connection to a database that may be new; a file that this attempt made and spoiled is removed."""
+        from gibbsafe.ledger.tables import metadata
+
+        fresh = self._path is not None and not self._path.exists()
+        try:
+            with self._reported():
+                with self._engine("BEGIN IMMEDIATE").begin() as connection:
+                    if not self._is_ledger(connection):
+                        self._refuse_foreign(connection)
+                        metadata.create_all(connection)
+                    yield connection
+                if self._path is not None:  # from now on readers and writers do not block each other: the file remembers
+                    self._engine("BEGIN", "PRAGMA journal_mode=WAL").connect().close()
+        except BaseException:
+            if fresh and self._path is not None:
+                for suffix in ("", "-wal", "-shm", "-journal"):
+                    with contextlib.suppress(OSError):
+                        os.unlink(f"{self._path}{suffix}")
+            raise
+
+    def _engine(self, begin: str, *settings: str) -> Engine:
+        from sqlalchemy import create_engine, event
+        from sqlalchemy.pool import NullPool
+
+        if self._path is None:
+            url = self.url.replace("postgresql://", "postgresql+psycopg://", 1)
+            return create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": 10})
+        engine = create_engine(f"sqlite:///{self._path}", poolclass=NullPool, connect_args={"timeout": PATIENCE})
+
+        @event.listens_for(engine, "connect")
+        def _configure(connection: Any, record: Any) -> None:
+            connection.isolation_level = None  # transactions begin where `begin` says, not where the driver guesses
+            cursor = connection.cursor()
+            for setting in ("PRAGMA synchronous=FULL", *settings):  # an acknowledged charge survives a power cut
+                cursor.execute(setting)
+            cursor.close()
+
+        @event.listens_for(engine, "begin")
+        def _begin(connection: Connection) -> None:
+            connection.exec_driver_sql(begin)
+
+        return engine
+
+    # -- refusals ------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _is_ledger(connection: Connection) -> bool:
+        from sqlalchemy import inspect
+
+        from gibbsafe.ledger.tables import metadata
+
+        return set(metadata.tables) <= set(inspect(connection).get_table_names())
+
+    def _require_ledger(self, connection: Connection) -> None:
+        if not self._is_ledger(connection):
+            raise GibbsafeError(f"ledger {self}: not a ledger of gibbsafe; open an account with 'gibbsafe ledger open'")
+
+    def _refuse_foreign(self, connection: Connection) -> None:
+        """Refuse a SQLite file that belongs to another program; a PostgreSQL database may hold other tables beside ours."""
+        from sqlalchemy import inspect
+
+        if self._path is not None and inspect(connection).get_table_names():
+            raise GibbsafeError(f"ledger {self}: a database of another program; choose a new file")
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        """Turn whatever a database or its driver raises into one line."""
+        try:
+            from sqlalchemy.exc import SQLAlchemyError
+        except ImportError as error:
+            raise GibbsafeError("ledgers need SQLAlchemy: install gibbsafe[ledger]") from error
+        try:
+            yield
+        except ImportError as error:
+            raise GibbsafeError(
+                f"ledger {self}: the database driver is not installed ({error}); install gibbsafe[ledger]"
+            ) from error
+        except SQLAlchemyError as error:
+            cause = " ".join(str(getattr(error, "orig", None) or error).split())
+            raise GibbsafeError(f"ledger {self}: {cause[:300] or type(error).__name__}") from error

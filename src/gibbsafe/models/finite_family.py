@@ -1,0 +1,231 @@
+"""Any finite family: finitely many parameters, finitely many outcomes, a table of likelihoods and a prior."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from gibbsafe._numerics import up
+from gibbsafe._validate import fail, positive, real
+from gibbsafe.columns import Column, no_features
+from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.sources import read_response
+from gibbsafe.models.family import Family
+from gibbsafe.models.model import Array, EncodingOptions, Model, register
+from gibbsafe.models.tables import check_states, count_states, encode_states
+from gibbsafe.privacy import Adjacency, Metric
+from gibbsafe.theorems import Constants
+
+if TYPE_CHECKING:
+    from gibbsafe.schedules import Stage
+
+__all__ = ["FiniteFamily", "FinitePosterior"]
+
+
+@dataclass(frozen=True, eq=False)
+class FinitePosterior:
+    """Weights over finitely many parameters; ``log_weights`` need not be normalised."""
+
+    points: Array
+    log_weights: Array
+
+    @property
+    def probabilities(self) -> Array:
+        """The posterior mass of each parameter."""
+        return np.asarray(np.exp(self.log_weights - logsumexp(self.log_weights)))
+
+    @property
+    def support(self) -> tuple[Array, Array]:
+        """From the smallest parameter to the largest."""
+        return self.points.min(keepdims=True), self.points.max(keepdims=True)
+
+    def values(self, thetas: Array) -> Array:
+        """Return −log mass up to a constant, at the nearest parameter; infinite away from all of them."""
+        gap = np.abs(np.asarray(thetas)[:, :1] - self.points)
+        nearest = gap.argmin(axis=1)
+        close = gap.min(axis=1) <= 1e-9 * max(1.0, float(np.abs(self.points).max()))
+        return np.where(close, -self.log_weights[nearest], math.inf)
+
+    def draw(self, count: int, generator: np.random.Generator) -> Array:
+        """Return draws (count, 1): the cumulated masses inverted."""
+        cumulated = np.cumsum(self.probabilities)
+        picked = np.searchsorted(cumulated, generator.random(count) * cumulated[-1], side="right")
+        return np.asarray(self.points[np.minimum(picked, len(self.points) - 1)][:, None])
+
+    def hockey_stick(self, other: FinitePosterior, epsilon: float) -> float:
+        """Return Σ(p − e^ε q)₊."""
+        difference = self.probabilities - math.exp(epsilon) * other.probabilities
+        return float(np.maximum(difference, 0.0).sum())
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class FiniteFamily(Family):
+    """Outcomes x with probabilities p_θ(x) from a table with one row per parameter (Dimitrakakis et al. 2017, Examples 1 and 2).
+
+    Args:
+        points: the parameters, different numbers; draws are among them.
+        likelihood: one row per parameter, one column per outcome; entries above 0, rows that add up to 1.
+        outcomes: their labels, or their number m for 0, …, m − 1.
+        prior: weights of the parameters, uniform by default; only their ratios matter.
+
+    Replacing a record costs the range over θ of log p_θ(x)/p_θ(y), the largest over pairs: exact, for any number of records.
+
+    >>> family = FiniteFamily.bernoulli(0.2)
+    >>> family.points, round(family.metric_constants().metric_lipschitz, 6)
+    ((0.2, 0.4, 0.6, 0.8), 1.386294)
+    """
+
+    name = "FiniteFamily"
+    metric: ClassVar[Metric] = Metric.hamming()
+    prior_fields = ("points", "prior")
+    points: tuple[float, ...]
+    likelihood: tuple[tuple[float, ...], ...]
+    outcomes: tuple[Any, ...] | int = (0, 1)
+    prior: tuple[float, ...] | None = None
+    target: str = "y"
+
+    def __post_init__(self) -> None:
+        points = self._numbers("points", self.points)
+        if len(points) < 2 or len(set(points)) != len(points):
+            fail("points", points, "two or more different numbers")
+        outcomes = check_states("outcomes", self.outcomes)
+        if not isinstance(self.likelihood, tuple | list) or len(self.likelihood) != len(points):
+            fail("likelihood", self.likelihood, f"a table with {len(points)} rows, one per parameter")
+        rows = tuple(self._numbers("likelihood", row, least=0.0) for row in self.likelihood)
+        for row in rows:
+            if len(row) != len(outcomes) or abs(math.fsum(row) - 1) > 1e-9:
+                fail("likelihood", list(row), f"rows of {len(outcomes)} probabilities that add up to 1")
+        weights = (1.0,) * len(points) if self.prior is None else self._numbers("prior", self.prior, least=0.0)
+        if len(weights) != len(points):
+            fail("prior", list(weights), f"{len(points)} weights, one per parameter")
+        total = math.fsum(weights)
+        for name, value in (
+            ("points", points),
+            ("outcomes", outcomes),
+            ("likelihood", rows),
+            ("prior", tuple(weight / total for weight in weights)),
+        ):
+            object.__setattr__(self, name, value)
+
+    @staticmethod
+    def _numbers(name: str, values: Any, least: float = -math.inf) -> tuple[float, ...]:
+        """Return finite numbers above ``least``."""
+        if not isinstance(values, tuple | list):
+            fail(name, values, "a list of numbers")
+        numbers = tuple(real(name, value) for value in values)
+        for number in numbers:
+            if number <= least:
+                fail(name, number, f"above {least:g}: impossible outcomes and parameters have no finite range")
+        return numbers
+
+    @classmethod
+    def bernoulli(cls, step: float, **declaration: Any) -> Self:
+        """Return Bernoulli outcomes with θ = kΔ strictly between 0 and 1 (Example 1; E12: 1/Δ whole, endpoints excluded)."""
+        size = positive("step", step)
+        pieces = round(1 / size)
+        if pieces < 3 or abs(pieces * size - 1) > 1e-9:
+            fail("step", step, "1/m for a whole number m of at least 3")
+        points = tuple(k / pieces for k in range(1, pieces))
+        return cls(points=points, likelihood=tuple(((pieces - k) / pieces, k / pieces) for k in range(1, pieces)), **declaration)
+
+    @cached_property
+    def _log(self) -> Array:
+        return np.asarray(np.log(np.array(self.likelihood)))
+
+    @property
+    def _labels(self) -> tuple[Any, ...]:
+        assert isinstance(self.outcomes, tuple)
+        return self.outcomes
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The parameter θ."""
+        return ("theta",)
+
+    @property
+    def resolution(self) -> float:
+        """The smallest distance of two parameters."""
+        return float(np.diff(np.sort(self.points)).min())
+
+    def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
+        """Return ranges and differences by enumeration of the table."""
+        alone = rows_per_person == 1
+        gaps = self._log[:, :, None] - self._log[:, None, :]
+        replaced, single = (float((table.max(axis=0) - table.min(axis=0)).max()) for table in (gaps, self._log))
+        largest = up(up(float(gaps.max())))
+        if replaced == 0:
+            fail("likelihood", self.likelihood, "different for some parameters: otherwise there is nothing to learn")
+        public_n = n if adjacency == Adjacency.REPLACE_ONE else None
+        return Constants(
+            **self.ranges(up(up(replaced)), up(up(single)), rows_per_person),
+            difference_bound=largest if alone else None,
+            metric_lipschitz=largest,
+            metric_diameter=1.0 if alone else None,
+            n=public_n,
+            dimension=1,
+        )
+
+    def lipschitz_at(self, thetas: Array) -> Array:
+        """Return ℓ(θ) = max log p_θ(x)/p_θ(y) of the nearest parameter."""
+        nearest = np.abs(np.atleast_2d(thetas)[:, :1] - np.array(self.points)).argmin(axis=1)
+        return np.asarray(np.ptp(self._log, axis=1)[nearest])
+
+    def prior_mass_below(self, lipschitz: float) -> float:
+        """Return the prior mass of the parameters with ℓ(θ) ≤ L."""
+        assert self.prior is not None
+        return float(np.array(self.prior)[np.ptp(self._log, axis=1) <= lipschitz * (1 + 1e-12)].sum())
+
+    # -- records -------------------------------------------------------------------------------------------------
+
+    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+        """Return the code of every record's outcome."""
+        values, person = read_response(data, self.target, persons)
+        codes = encode_states(values, self._labels, options.on_invalid, self.target)
+        return Blocks(codes[options.kept(len(codes), person)][:, None])
+
+    def posterior(self, data: Blocks, stage: Stage, centre: Array) -> FinitePosterior:
+        """Return log prior + β Σ counts·log-likelihood for every parameter."""
+        counts = count_states(data, len(self._labels))
+        log_weights = np.log(np.array(self.prior)) + stage.inverse_temperature * (self._log @ counts)
+        return FinitePosterior(np.array(self.points), log_weights)
+
+    def corners(self) -> list[Any]:
+        """Return one record of the pair of outcomes that a draw tells apart best."""
+        gaps = self._log[:, :, None] - self._log[:, None, :]
+        widths = gaps.max(axis=0) - gaps.min(axis=0)
+        pair = np.unravel_index(int(widths.argmax()), widths.shape)
+        return [np.array([self._labels[int(code)]]) for code in pair]
+
+    def simulate(self, draw: Array, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+        """Return synthetic outcomes under the nearest parameter."""
+        row = int(np.abs(np.array(self.points) - float(draw[0])).argmin())
+        chances = np.array(self.likelihood[row])
+        return np.array(self._labels)[generator.choice(len(self._labels), size=rows, p=chances / chances.sum())]
+
+    @classmethod
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Model:
+        """Return the family for a study's target column of declared levels."""
+        no_features(features, cls.name)
+        if target is None or target.levels is None:
+            fail("target", target and target.name, f"a category with levels for {cls.name}")
+        return cls(**{"outcomes": target.levels, "target": target.name, **options})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data."""
+        assert self.prior is not None
+        return {
+            "name": self.name,
+            "points": list(self.points),
+            "likelihood": [list(row) for row in self.likelihood],
+            "outcomes": list(self._labels),
+            "prior": list(self.prior),
+            "target": self.target,
+        }

@@ -1,0 +1,314 @@
+"""Tables of probabilities with truncated Dirichlet priors: what categorical records, networks and Markov chains share.
+
+A table has one distribution over S states per context; every probability is at least a public e < 1/S, so it lies between e and
+1 − (S−1)e. The log of one probability then varies by w = log((1 − (S−1)e)/e) over the parameters, and a record whose likelihood
+is a product of such probabilities costs 2w per factor when it is replaced and w when it is added (Dimitrakakis et al. 2017,
+Lemma 24; erratum E19).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gibbsafe._numerics import down, up
+from gibbsafe._validate import count, fail, positive, real
+from gibbsafe.errors import DomainError, PremiseError
+from gibbsafe.models.family import Family
+from gibbsafe.models.model import Array
+from gibbsafe.privacy import Adjacency, BoundedRange, Budget
+from gibbsafe.samplers.trimmed_dirichlet import TrimmedDirichlet
+from gibbsafe.theorems import Constants, get
+
+if TYPE_CHECKING:
+    from gibbsafe.data.blocks import Blocks
+    from gibbsafe.schedules import Stage
+
+__all__ = [
+    "Table",
+    "TableFamily",
+    "TablesPosterior",
+    "check_smallest",
+    "check_states",
+    "count_states",
+    "encode_columns",
+    "encode_states",
+    "log_odds_width",
+    "smallest_for",
+]
+
+#: Most states of a variable: codes are kept in 16 bits.
+MOST_STATES = 2**15 - 1
+#: Rows of a table that are encoded together.
+ENCODED_ROWS = 16_384
+#: Rounding of released probabilities: rows still count as distributions.
+TOLERANCE = 1e-9
+
+
+def check_states(name: str, states: Any) -> tuple[Any, ...]:
+    """Return declared states; a whole number S stands for 0, …, S − 1."""
+    if isinstance(states, int) and not isinstance(states, bool):
+        states = range(count(name, states, least=2))
+    if isinstance(states, str) or not isinstance(states, Sequence):
+        fail(name, states, "a number of states, or a list of them")
+    listed = tuple(states)
+    for state in listed:
+        if not isinstance(state, str | bool | int | float) or (isinstance(state, float) and math.isnan(state)):
+            fail(name, state, "a list of texts or numbers")
+    if not 2 <= len(listed) <= MOST_STATES or len(set(listed)) != len(listed):
+        fail(name, list(listed), f"2 to {MOST_STATES} different states")
+    return listed
+
+
+def check_smallest(name: str, smallest: Any, states: int) -> float:
+    """Return a smallest probability e with 0 < e < 1/S; at 1/S nothing would be left to learn."""
+    value = positive(name, smallest)
+    if value * states >= 1:
+        fail(name, value, f"below 1/{states}, for {states} states", "declare a smaller one")
+    return value
+
+
+def encode_states(values: Any, states: tuple[Any, ...], on_invalid: str, name: str, first: int = 0) -> npt.NDArray[np.int16]:
+    """Return the position of every value among the declared states; others are refused, or read as the first.
+
+    ``first`` is the number of the first value's row in what the user sees.
+    """
+    array = as_column(values)
+    if array.ndim != 1:
+        raise DomainError(f"{name}: shape {array.shape}, but states are one column")
+    codes = _codes(array, states)
+    unknown = codes < 0
+    if unknown.any():
+        if on_invalid != "replace":
+            row = int(np.argmax(unknown))
+            found = array[row : row + 1].tolist()[0]
+            raise DomainError(
+                f"{name}: row {first + row} is {found!r}, not a declared state; declare it or use on_invalid='replace'"
+            )
+        codes[unknown] = 0
+    return codes
+
+
+def as_column(values: Any) -> npt.NDArray[Any]:
+    """Return a column as a NumPy array, also one of an Arrow table."""
+    return np.asarray(values.to_numpy() if hasattr(values, "chunks") else values)
+
+
+def encode_columns(columns: Sequence[Any], declared: Mapping[str, tuple[Any, ...]], on_invalid: str) -> npt.NDArray[Any]:
+    """Return the codes (n, columns) of several columns, each with its name and declared states.
+
+    Rows are taken in pieces, so that a table whose rows lie side by side in memory is read once.
+    """
+    if len(columns) != len(declared):
+        raise DomainError(f"data: {len(columns)} columns, but {len(declared)} are declared")
+    arrays = [as_column(column) for column in columns]
+    small = max(len(states) for states in declared.values()) < 128
+    codes = np.empty((len(arrays[0]), len(arrays)), dtype=np.int8 if small else np.int16)
+    for first in range(0, len(codes), ENCODED_ROWS):
+        part = slice(first, first + ENCODED_ROWS)
+        for place, (name, states) in enumerate(declared.items()):
+            codes[part, place] = encode_states(arrays[place][part], states, on_invalid, name, first)
+    return codes
+
+
+def _codes(array: npt.NDArray[Any], states: tuple[Any, ...]) -> npt.NDArray[np.int16]:
+    """Return the position of every value, −1 for unknown ones."""
+    if array.dtype.kind in "iu" and states == tuple(range(len(states))):  # codes already, as large tables have
+        return np.where((array >= 0) & (array < len(states)), array, -1).astype(np.int16)
+    codes = np.full(array.shape, -1, dtype=np.int16)
+    for code, state in enumerate(states):
+        codes[np.broadcast_to(np.asarray(array == state), array.shape)] = code
+    return codes
+
+
+def count_states(data: Blocks, states: int) -> Array:
+    """Return how often each code occurs in the only column of encoded records."""
+
+    def counts(rows: npt.NDArray[Any], _: object) -> tuple[Any]:
+        return (np.bincount(rows[:, 0], minlength=states),)
+
+    return np.asarray(data.reduce(counts)[0], dtype=np.float64)
+
+
+def log_odds_width(smallest: float, states: int) -> float:
+    """Return log((1 − (S−1)e)/e), an upper bound: how far the log of one probability varies.
+
+    >>> round(2 * 4 * log_odds_width(0.05, 3), 9)  # a row of four such factors, replaced
+    23.122974063
+    """
+    return up(up(math.log1p(-(states - 1) * smallest) - math.log(smallest)))
+
+
+def smallest_for(budget: Budget, states: int, factors: int, draws: int = 1) -> float:
+    """Return the least e = 1/(S − 1 + exp(ε/2k)) whose k factors per record a budget allows at β = 1 under replace-one.
+
+    >>> round(smallest_for(Budget(1.0), states=3, factors=4), 9)
+    0.319167768
+    """
+    width = get("bounded-range").calibrate({"difference_range": 1.0}, budget, adjacency="replace-one", draws=draws)
+    smallest = 1 / (states - 1 + math.exp(width / (2 * factors)))
+    while up(up(2 * factors * log_odds_width(smallest, states))) > width:
+        smallest = smallest * (1 + 2.0**-50)
+    if smallest * states >= 1:
+        raise PremiseError(f"budget {budget}: allows no table of {states} states at inverse temperature 1; plan a tempered one")
+    return smallest
+
+
+@dataclass(frozen=True)
+class Table:
+    """One distribution over ``states`` states per context, each probability at least ``smallest``."""
+
+    contexts: int
+    states: int
+    smallest: float
+    concentration: float
+
+    @property
+    def cells(self) -> int:
+        """Number of probabilities."""
+        return self.contexts * self.states
+
+    @property
+    def width(self) -> float:
+        """How far the log of a probability varies."""
+        return log_odds_width(self.smallest, self.states)
+
+
+@dataclass(frozen=True, eq=False)
+class TablesPosterior:
+    """Independent truncated Dirichlet distributions, one per context of every table; ``counts`` are tempered ones per cell."""
+
+    tables: tuple[Table, ...]
+    counts: Array
+
+    def _parts(self) -> list[tuple[Table, slice, Array]]:
+        """Return every table with its cells and its concentrations (contexts, states)."""
+        ends = np.cumsum([0, *(table.cells for table in self.tables)])
+        parts = []
+        for table, first, last in zip(self.tables, ends[:-1], ends[1:], strict=True):
+            cells = slice(int(first), int(last))
+            parts.append((table, cells, table.concentration + self.counts[cells].reshape(table.contexts, table.states)))
+        return parts
+
+    @property
+    def support(self) -> tuple[Array, Array]:
+        """Each probability between e and 1 − (S−1)e."""
+        low = np.concatenate([np.full(table.cells, table.smallest) for table in self.tables])
+        high = np.concatenate([np.full(table.cells, 1 - (table.states - 1) * table.smallest) for table in self.tables])
+        return low, high
+
+    def draw(self, count: int, generator: np.random.Generator) -> Array:
+        """Return draws (count, cells); tables with the same number of states are drawn together."""
+        drawn = np.empty((count, len(self.counts)))
+        parts = self._parts()
+        for states in sorted({table.states for table in self.tables}):
+            same = [part for part in parts if part[0].states == states]
+            shapes = np.concatenate([shape for _, _, shape in same])
+            smallest = np.concatenate([np.full(table.contexts, table.smallest) for table, _, _ in same])
+            index = np.tile(np.arange(len(shapes)), count)
+            rows = TrimmedDirichlet(shapes, smallest).draw(index, generator).reshape(count, -1)
+            cells = np.concatenate([np.arange(cells.start, cells.stop) for _, cells, _ in same])
+            drawn[:, cells] = rows
+        return drawn
+
+    def values(self, thetas: Array) -> Array:
+        """Return −Σ (a − 1) log θ; infinite outside the truncated simplices."""
+        theta = np.asarray(thetas, dtype=np.float64)
+        low, high = self.support
+        inside = ((theta >= low - TOLERANCE) & (theta <= high + TOLERANCE)).all(axis=1)
+        total = np.zeros(len(theta))
+        for table, cells, shape in self._parts():
+            part = theta[:, cells].reshape(len(theta), table.contexts, table.states)
+            inside &= (np.abs(part.sum(axis=2) - 1) <= TOLERANCE * table.states).all(axis=1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                total -= ((shape - 1) * np.log(part)).sum(axis=(1, 2))
+        return np.where(inside, total, math.inf)
+
+
+class TableFamily(Family):
+    """A family whose parameters are tables and whose records are products of ``factors`` of their probabilities."""
+
+    prior_fields = ("concentration", "smallest_probability")
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables, in the order of the parameters."""
+        raise NotImplementedError
+
+    @property
+    def record_width(self) -> float:
+        """How far the log-likelihood of one record varies: the sum of its factors' widths."""
+        raise NotImplementedError
+
+    def count_cells(self, data: Blocks) -> Array:
+        """Return how often each probability occurs as a factor of the records."""
+        raise NotImplementedError
+
+    @property
+    def resolution(self) -> float:
+        """The smallest of all smallest probabilities and of the room beside them."""
+        return min(min(table.smallest, 1 - table.states * table.smallest) for table in self.tables)
+
+    def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
+        """Return 2Σw for a replaced record and Σw for an added one; L = max w under the family's metric."""
+        alone = rows_per_person == 1
+        width = self.record_width
+        return Constants(
+            **self.ranges(2 * width, width, rows_per_person),
+            difference_bound=width if alone else None,
+            metric_lipschitz=max(table.width for table in self.tables),
+            metric_diameter=self.diameter if alone else None,
+            n=n if adjacency == Adjacency.REPLACE_ONE else None,
+            dimension=self.parameters,
+        )
+
+    @property
+    def diameter(self) -> float:
+        """The largest distance of two records under the family's metric."""
+        return 1.0
+
+    def factor_guarantee(self, width: float, inverse_temperature: float) -> BoundedRange:
+        """Return the claim for a change that touches factors of this total width: bounded range 2β·width."""
+        return BoundedRange(up(up(2 * positive("inverse_temperature", inverse_temperature) * width)))
+
+    def posterior(self, data: Blocks, stage: Stage, centre: Array) -> TablesPosterior:
+        """Return truncated Dirichlet posteriors: concentration + β·count per cell."""
+        return TablesPosterior(self.tables, stage.inverse_temperature * self.count_cells(data))
+
+    def lipschitz_at(self, thetas: Array) -> Array:
+        """Return the largest log ratio of two probabilities of one table, a bound on what changing one factor does."""
+        theta = np.atleast_2d(thetas)
+        parts = np.split(theta, np.cumsum([table.cells for table in self.tables])[:-1], axis=1)
+        return np.asarray(np.max([np.log(part.max(axis=1) / part.min(axis=1)) for part in parts], axis=0))
+
+    def prior_mass_below(self, lipschitz: float) -> float:
+        """Return 1 from the largest Lipschitz constant on, and below it the lower bound 0."""
+        return 1.0 if real("lipschitz", lipschitz) >= max(down(table.width) for table in self.tables) else 0.0
+
+    def typical_sd(self, n: int, stage: Stage) -> float | None:
+        """Return the standard deviation of a probability ½ or 1/S with its share of the records, over all tables."""
+        spreads = []
+        for table in self.tables:
+            share = 1 / table.states
+            seen = table.concentration * table.states + stage.inverse_temperature * n / table.contexts
+            spreads.append(min(math.sqrt(share * (1 - share) / (seen + 1)), (1 - table.states * table.smallest) / 2))
+        return max(spreads)
+
+    typical_case = "if states and contexts are equally frequent"
+
+
+def normalised(probabilities: Array) -> Array:
+    """Return released probabilities as exact distributions along the last axis: rounding to the grid undone."""
+    return np.asarray(probabilities / probabilities.sum(axis=-1, keepdims=True))
+
+
+def sample_states(probabilities: Array, generator: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Return one state per row of ``probabilities`` (rows, S)."""
+    cumulated = np.cumsum(normalised(probabilities), axis=1)
+    picked = (generator.random(len(cumulated))[:, None] > cumulated).sum(axis=1)
+    return np.asarray(np.minimum(picked, probabilities.shape[1] - 1))

@@ -1,0 +1,290 @@
+"""The page itself: plain sentences around the certificate's own numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gibbsafe.privacy import Adjacency
+from gibbsafe.report import figures
+from gibbsafe.report.attack import attack_view
+from gibbsafe.report.style import STYLE
+
+if TYPE_CHECKING:
+    from gibbsafe.intervals import Intervals
+    from gibbsafe.release import Release
+
+__all__ = ["render"]
+
+#: Parameters in pictures and in the table: a network of thousands must not fill a page.
+MOST_PICTURES = 12
+MOST_INTERVALS = 24
+MOST_ROWS = 60
+
+
+def render(release: Release, *, level: float = 0.9, name: str = "release.json") -> str:
+    """Return one self-contained HTML page about a release."""
+    intervals = release.interval(level)
+    chosen = _most_telling(release, intervals)
+    sections = [
+        _header(release, name),
+        _released(release),
+        _claim(release),
+        _attack(release),
+        _premises(release),
+        _posterior(release, intervals, chosen),
+        _free(),
+        _verify(release, name),
+        _details(release),
+    ]
+    body = "\n".join(sections)
+    title = f"Release of {escape(release.plan.model.name)}"
+    head = (
+        f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title><style>{STYLE}</style>'
+    )
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body><main>\n{body}\n</main></body></html>\n'
+
+
+# -- pieces of a page -----------------------------------------------------------------------------------------------------
+
+
+def _section(title: str, *parts: str) -> str:
+    return f"<section><h2>{escape(title)}</h2>\n" + "\n".join(parts) + "</section>"
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{text}</p>"
+
+
+def _facts(pairs: Iterable[tuple[str, str]]) -> str:
+    rows = "".join(f"<tr><th scope=row>{escape(name)}</th><td>{value}</td></tr>" for name, value in pairs)
+    return f"<table>{rows}</table>"
+
+
+def _figure(svg: str, caption: str, kind: str = "") -> str:
+    return f'<figure class="{kind}">{svg}<figcaption>{caption}</figcaption></figure>'
+
+
+def _one_in(probability: float) -> str:
+    return (
+        "never"
+        if probability == 0
+        else f"at most once in {round(1 / probability):,}"
+        if probability < 0.5
+        else f"{probability:g}"
+    )
+
+
+def _unit(release: Release) -> str:
+    return str(release.certificate["unit"])
+
+
+# -- sections -------------------------------------------------------------------------------------------------------------
+
+
+def _header(release: Release, name: str) -> str:
+    certificate, plan = release.certificate, release.plan
+    claim = certificate["claim"]
+    boxes = [
+        (f"{claim['epsilon']:.4g}", "ε, the privacy loss"),
+        (f"{claim['delta']:.3g}", "δ, the chance that it is more"),
+        (f"{len(release.draws):,}", f"draw{'s' * (len(release.draws) != 1)} of {plan.model.parameters:,} parameters"),
+        (f"{attack_view(plan.guarantee).right_guesses:.1%}", "right guesses of the best attacker; a coin has 50 %"),
+    ]
+    cards = "".join(f"<div><b>{escape(value)}</b><span>{escape(text)}</span></div>" for value, text in boxes)
+    alarm = ""
+    if certificate["randomness"] != "secure":
+        alarm = (
+            '<p class="alarm"><b>Not for publication.</b> The draws come from a seeded generator, which is for tests only.</p>'
+        )
+    return (
+        f"<header><h1>Private release of a {escape(_words(plan.model.name))} posterior</h1>"
+        f"<p>{escape(name)}, written by gibbsafe {escape(certificate['version'])}</p></header>{alarm}"
+        f'<div class="claim">{cards}</div>'
+    )
+
+
+def _words(name: str) -> str:
+    """Return a class name as words.
+
+    >>> _words("LogisticRegression")
+    'logistic regression'
+    """
+    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()
+
+
+def _released(release: Release) -> str:
+    plan, certificate = release.plan, release.certificate
+    names = release.parameters
+    listed = ", ".join(map(escape, names[:8])) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
+    what = "independent draws from the posterior" if plan.purpose == "posterior" else "draws that serve as a point estimate"
+    number = f"{len(release.draws):,} {what}" if len(release.draws) != 1 else f"One draw from the posterior ({plan.purpose})"
+    known = plan.adjacency == Adjacency.REPLACE_ONE
+    about = f"{plan.n:,} records" if known and plan.n is not None else "a table whose number of records is itself private"
+    return _section(
+        "What was released",
+        _paragraph(
+            f"{number} of a {escape(_words(plan.model.name))} with {plan.model.parameters:,} parameters ({listed}), fitted to "
+            f"{about}. Nothing else that depends on the data left the process: no counts, no fit statistics, no timings."
+        ),
+        _paragraph(
+            f"The data entered the posterior at inverse temperature {certificate['inverse_temperature']:.4g}: its likelihood was "
+            "raised to this power, which is what makes a draw private. The randomness of the draw is the privacy; no noise was "
+            "added afterwards."
+        ),
+    )
+
+
+def _claim(release: Release) -> str:
+    plan, certificate = release.plan, release.certificate
+    claim = certificate["claim"]
+    factor = math.exp(min(claim["epsilon"], 700))
+    unit = escape(_unit(release))
+    change = f"replace {unit} by any other" if plan.adjacency == Adjacency.REPLACE_ONE else f"add or remove {unit}"
+    words = (
+        f"Take the data and {change}. Whatever someone looks for in this release, its "
+        f"probability changes by a factor of at most e<sup>ε</sup> = {factor:.4g}, except with probability δ = "
+        f"{claim['delta']:g} ({_one_in(claim['delta'])}). This holds for every data set, every such change, and every attacker, "
+        "whatever else they know."
+    )
+    theorem = certificate["theorem"]
+    errata = f"; corrected by errata {', '.join(theorem['errata'])}" if theorem["errata"] else ""
+    mu = (
+        ""
+        if claim["mu"] is None
+        else f"{claim['mu']:.6g}: telling two neighbouring data sets apart is as hard as N(0, 1) from N(μ, 1)"
+    )
+    pairs = [
+        ("claim", f"ε = {claim['epsilon']:.6g} at δ = {claim['delta']:g}"),
+        *([("Gaussian DP, μ", mu)] if mu else []),
+        ("neighbours", f"{escape(certificate['adjacency'])}: {escape(_unit(release))}"),
+        ("theorem", f"{escape(theorem['name'])}: {escape(theorem['reference'])}{escape(errata)}"),
+        ("sampler", f"{escape(certificate['sampler']['name'])}: {escape(certificate['sampler']['proved'])}"),
+    ]
+    caption = "The claim is the whole curve: for every ε, δ is at most what it shows. The budget is one point of it."
+    return _section("What is claimed", _paragraph(words), _facts(pairs), _figure(figures.privacy_curve(plan), caption, "medium"))
+
+
+def _attack(release: Release) -> str:
+    view = attack_view(release.plan.guarantee)
+    rows = "".join(
+        f"<tr><td class=number>{false:.1%}</td><td class=number>{true:.2%}</td></tr>" for false, true in view.true_positive_rates
+    )
+    table = f"<table><tr><th class=number>false alarms</th><th class=number>members found, at most</th></tr>{rows}</table>"
+    words = (
+        "Imagine an attacker who knows every record but one, and has to say whether that one is in the data. Guessing blindly "
+        f"they are right half of the time; with this release, at most {view.right_guesses:.2%} of the time. The dashed line is "
+        "the blind guess; the space above it is all that the release can give away."
+    )
+    svg = _figure(figures.attack_curve(release.plan), "The best attack that the claim leaves room for.", "small")
+    return _section("What an attacker gains", _paragraph(words), f'<div class="pair">{svg}<div>{table}</div></div>')
+
+
+def _premises(release: Release) -> str:
+    rows = "".join(
+        f'<tr><td><span class="tag {escape(premise["status"])}">{escape(premise["status"])}</span></td>'
+        f"<td>{escape(premise['statement'])}</td></tr>"
+        for premise in release.certificate["premises"]
+    )
+    words = (
+        "The claim holds if these are true. <i>Checked</i> ones were enforced or computed by the program; <i>asserted</i> ones "
+        "are the curator's word, or a property of the mathematics that no program can test. Ask about them before you sign."
+    )
+    return _section("Premises", _paragraph(words), f"<table>{rows}</table>")
+
+
+def _most_telling(release: Release, intervals: Intervals) -> list[int]:
+    """Return positions of parameters, the clearest first: large beside the width of their intervals."""
+    half = np.maximum((intervals.upper - intervals.lower) / 2, 1e-300)
+    with np.errstate(over="ignore"):
+        clear = np.abs(release.draws.mean(axis=0)) / half
+    few = len(release.parameters) <= MOST_INTERVALS
+    return list(range(len(release.parameters))) if few else [int(k) for k in np.argsort(-clear, kind="stable")]
+
+
+def _posterior(release: Release, intervals: Intervals, chosen: Sequence[int]) -> str:
+    pictured, drawn, tabled = chosen[:MOST_PICTURES], chosen[:MOST_INTERVALS], chosen[:MOST_ROWS]
+    left_out = len(chosen) - len(tabled)
+    note = f" The {len(tabled)} clearest of {len(chosen):,} are listed; the file has all." if left_out else ""
+    kind = (
+        "the public worst case, wider than needed"
+        if intervals.conservative
+        else "room for data noise, draw noise and the prior's pull"
+    )
+    assumptions = "".join(f"<li>{escape(line)}</li>" for line in intervals.assumptions)
+    return _section(
+        "What the release says",
+        _paragraph("Each picture shows the released draws of one parameter, in the table's own units; the line is their mean."),
+        _figure(figures.marginals(release, pictured), f"{len(pictured)} of {len(chosen):,} parameters."),
+        _paragraph(f"Intervals that aim to hold the true value with probability {intervals.level:.0%} each, with {kind}.{note}"),
+        _figure(figures.forest(release, intervals, drawn), "Means and intervals."),
+        _table(release, intervals, tabled),
+        f"<p class=soft>The intervals assume:</p><ul class=soft>{assumptions}</ul>" if assumptions else "",
+    )
+
+
+def _table(release: Release, intervals: Intervals, chosen: Sequence[int]) -> str:
+    means, spread = release.draws.mean(axis=0), release.draws.std(axis=0)
+    headings = ("parameter", "mean", "sd of draws", f"{intervals.level:.0%} from", "to")
+    head = "".join(f"<th{' class=number' if k else ''}>{escape(text)}</th>" for k, text in enumerate(headings))
+    rows = []
+    for index in chosen:
+        numbers = (means[index], spread[index], intervals.lower[index], intervals.upper[index])
+        cells = "".join(f"<td class=number>{value:.5g}</td>" for value in numbers)
+        rows.append(f"<tr><td>{escape(release.parameters[index])}</td>{cells}</tr>")
+    return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+
+
+def _free() -> str:
+    return _section(
+        "What is free, and what is not",
+        "<ul><li><b>Free</b>: everything computed from this release alone, as often as you like, by anyone: means, intervals, "
+        "predictions for new rows, synthetic rows, this report. It cannot weaken the claim.</li>"
+        "<li><b>Not free</b>: going back to the data. A second release, a corrected one, or the same one drawn again is charged "
+        "anew, and claims add up: the budget ledger keeps the sum under the cap that was fixed in advance.</li>"
+        "<li><b>Not covered</b>: what others publish about the same people, and what this data set teaches about people who are "
+        "not in it.</li></ul>",
+    )
+
+
+def _verify(release: Release, name: str) -> str:
+    return _section(
+        "How to verify",
+        _paragraph("Without the data, anyone can recompute the hash, and the claim from the stated constants:"),
+        f"<pre>gibbsafe verify {escape(name)}</pre>",
+        _facts([("sha256", f"<code>{escape(release.to_dict()['sha256'])}</code>")]),
+        _paragraph(
+            "This detects accident and inconsistency, not forgery: whoever can write the file can also write a consistent one "
+            "about draws that were made otherwise. Compare the hash with the one in the curator's ledger."
+        ),
+    )
+
+
+def _details(release: Release) -> str:
+    certificate, plan = release.certificate, release.plan
+    prior = "; ".join(f"{name} {_short(value)}" for name, value in certificate["prior"].items())
+    pairs = [
+        ("model", escape(plan.model.name)),
+        ("purpose", escape(plan.purpose)),
+        ("stages", str(len(plan.stages))),
+        ("inverse temperature", ", ".join(f"{stage['inverse_temperature']:.6g}" for stage in certificate["stages"])),
+        ("prior", escape(prior)),
+        ("grid of the draws", f"{certificate['grid']:.3g}, slack {certificate['slack']:g}"),
+        ("randomness", escape(certificate["randomness"])),
+        ("storage", escape(certificate["storage"])),
+    ]
+    return _section("Technical details", _facts(pairs))
+
+
+def _short(value: Any) -> str:
+    """Return a value in a few characters: a long list by its range."""
+    if isinstance(value, list | tuple):
+        flat = np.asarray(value, dtype=object).ravel().tolist()
+        if len(flat) > 4 and all(isinstance(entry, int | float) for entry in flat):
+            return f"{min(flat):.5g} to {max(flat):.5g} ({len(flat)} values)"
+        return ", ".join(_short(entry) for entry in flat[:6]) + (", …" if len(flat) > 6 else "")
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

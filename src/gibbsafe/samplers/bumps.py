@@ -1,0 +1,198 @@
+"""Exact draws from a density exp(w Σᵢ e^{−(θ−xᵢ)²/2s²}) on an interval: many bumps, any number of modes.
+
+The interval is cut into cells. On a narrow cell Taylor's formula bounds the exponent by a line plus ½wκh², κ ≥ sup of the second
+derivative, since no bump bends upwards by more than 2e^{−3/2}/s²; on a wide one by the number of records near it. Cells that
+matter are halved until that headroom is small, so the envelope lies above the density everywhere, for every data set, and a
+proposal from it is accepted about every other time. How many cells that takes is bounded by public quantities: of order
+√(w n (high − low)/s).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gibbsafe.errors import GibbsafeError
+
+__all__ = ["BumpPosterior"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+#: The largest second derivative of e^{−r²/2}, at r² = 3, rounded up.
+BEND = 0.44627
+#: A bump is summed within this many scales (e^{−40.5} of it is left outside) and counted within NEAR of them.
+WINDOW, NEAR = 9.0, 6.0
+#: A cell is narrow enough when Taylor's remainder adds at most this much to the exponent.
+HEADROOM = 0.25
+#: Room for rounding in the exponent, relative to its size and absolute.
+ROUNDING, FLOOR = 1e-12, 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Cells with a line above the log density: at middle + t it is height + slope·t."""
+
+    low: Floats
+    high: Floats
+    height: Floats
+    slope: Floats
+    final: npt.NDArray[np.bool_]
+
+    @property
+    def middle(self) -> Floats:
+        return (self.low + self.high) / 2
+
+    def log_masses(self) -> Floats:
+        """Return log ∫ e^{line} over every cell."""
+        half = (self.high - self.low) / 2
+        z = np.abs(self.slope) * half
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_sinh = np.where(z < 1e-8, 0.0, z + np.log1p(-np.exp(-2 * z)) - np.log(2 * np.maximum(z, 1e-300)))
+        return self.height + np.log(2 * half) + log_sinh
+
+    def join(self, other: _Cells) -> _Cells:
+        fields = ("low", "high", "height", "slope", "final")
+        return _Cells(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in fields))
+
+    def take(self, index: npt.NDArray[np.bool_]) -> _Cells:
+        return _Cells(self.low[index], self.high[index], self.height[index], self.slope[index], self.final[index])
+
+
+class BumpPosterior:
+    """Density ∝ exp(w Σᵢ e^{−(θ−xᵢ)²/2s²}) N(θ; m, v²) on [low, high]; without m and v the prior is uniform there."""
+
+    def __init__(
+        self,
+        records: Floats,
+        weight: float,
+        scale: float,
+        low: float,
+        high: float,
+        prior: tuple[float, float] | None = None,
+    ) -> None:
+        self.records = np.sort(np.asarray(records, dtype=np.float64))
+        self.weight, self.scale, self.low, self.high, self.prior = weight, scale, low, high, prior
+        self._envelope: _Cells | None = None
+
+    # -- the density -------------------------------------------------------------------------------------------------
+
+    def _sum(self, theta: float) -> tuple[float, float]:
+        """Return Σ e^{−r²/2} and its derivative at one θ."""
+        reach = WINDOW * self.scale
+        start, stop = np.searchsorted(self.records, (theta - reach, theta + reach))
+        r = (self.records[start:stop] - theta) / self.scale
+        bump = np.exp(-0.5 * r * r)
+        return float(bump.sum()), float(r @ bump) / self.scale
+
+    def log_prior(self, theta: float) -> float:
+        """Return the log prior up to a constant."""
+        return 0.0 if self.prior is None else -0.5 * ((theta - self.prior[0]) / self.prior[1]) ** 2
+
+    def log_density(self, theta: float) -> float:
+        """Return the log density up to a constant."""
+        return self.weight * self._sum(theta)[0] + self.log_prior(theta)
+
+    def values(self, thetas: Floats) -> Floats:
+        """Return −log density at each row of ``thetas`` (k, 1), up to a constant; infinite outside the interval."""
+        flat = np.asarray(thetas, dtype=np.float64)[:, 0]
+        return np.array([-self.log_density(t) if self.low <= t <= self.high else math.inf for t in flat])
+
+    # -- the envelope ------------------------------------------------------------------------------------------------
+
+    def _bound(self, low: Floats, high: Floats) -> _Cells:
+        """Return a line above the log density on every cell, and whether it needs no further halving."""
+        reach = WINDOW * self.scale
+        inside = self._count(low - reach, high + reach)
+        half = (high - low) / 2
+        remainder = 0.5 * self.weight * BEND * inside * (half / self.scale) ** 2
+        narrow = remainder <= HEADROOM
+        near = self._count(low - NEAR * self.scale, high + NEAR * self.scale)
+        height = self.weight * (near + len(self.records) * math.exp(-0.5 * NEAR**2))
+        slope = np.zeros(len(low))
+        for k in np.flatnonzero(narrow):
+            total, rise = self._sum((low[k] + high[k]) / 2)
+            height[k] = self.weight * total + remainder[k]
+            slope[k] = self.weight * rise
+        height, slope, bent = self._with_prior(low, high, height, slope, narrow)
+        margin = ROUNDING * self.weight * len(self.records) + FLOOR
+        return _Cells(low, high, height + margin, slope, narrow & bent)
+
+    def _with_prior(
+        self, low: Floats, high: Floats, height: Floats, slope: Floats, narrow: npt.NDArray[np.bool_]
+    ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+        """Add the prior: its tangent at the middle (it is concave), and whether that is close enough on the whole cell."""
+        if self.prior is None:
+            return height, slope, np.ones(len(low), dtype=bool)
+        mean, spread = self.prior
+        middle, half = (low + high) / 2, (high - low) / 2
+        tangent = -(middle - mean) / spread**2
+        at_middle = -0.5 * ((middle - mean) / spread) ** 2
+        nearest = -0.5 * ((np.clip(mean, low, high) - mean) / spread) ** 2
+        return (
+            height + np.where(narrow, at_middle, nearest),
+            slope + np.where(narrow, tangent, 0.0),
+            0.5 * (half / spread) ** 2 <= HEADROOM,
+        )
+
+    def _count(self, low: Floats, high: Floats) -> Floats:
+        ends = np.searchsorted(self.records, high, side="right") - np.searchsorted(self.records, low, side="left")
+        return ends.astype(np.float64)
+
+    def envelope(self) -> _Cells:
+        """Halve the cells that matter until their lines lie close above the density."""
+        if self._envelope is not None:
+            return self._envelope
+        edges = np.linspace(self.low, self.high, 65)
+        cells = self._bound(edges[:-1], edges[1:])
+        while True:
+            masses = cells.log_masses()
+            top = float(masses.max())
+            open_cells = ~cells.final
+            loose = float(np.exp(masses[open_cells] - top).sum())
+            if loose <= 0.2 * float(np.exp(masses[cells.final] - top).sum()):
+                break
+            # Every open cell that holds more than its share of what may stay loose.
+            split = open_cells & (np.exp(masses - top) > 0.02 * loose / max(1, int(open_cells.sum())))
+            middle = cells.middle[split]
+            stuck = (middle <= cells.low[split]) | (middle >= cells.high[split])
+            if stuck.all():
+                break
+            parts = self._bound(
+                np.concatenate([cells.low[split], middle]), np.concatenate([middle, cells.high[split]])
+            )
+            cells = cells.take(~split).join(parts)
+        self._envelope = cells
+        return cells
+
+    # -- draws -------------------------------------------------------------------------------------------------------
+
+    def draw(self, count: int, generator: np.random.Generator) -> Floats:
+        """Return independent exact draws (count, 1): proposals from the envelope until enough are accepted."""
+        cells = self.envelope()
+        masses = cells.log_masses()
+        cumulative = np.cumsum(np.exp(masses - masses.max()))
+        accepted: list[float] = []
+        while len(accepted) < count:
+            k = min(int(np.searchsorted(cumulative, generator.random() * cumulative[-1], side="right")), len(cumulative) - 1)
+            theta, line = _from_line(cells, k, 1 - generator.random())
+            log_acceptance = self.log_density(theta) - line
+            if log_acceptance > 0:
+                raise GibbsafeError(f"bumps: log acceptance {log_acceptance} is above 0; the envelope is wrong")
+            if -generator.standard_exponential() <= log_acceptance:
+                accepted.append(theta)
+        return np.array(accepted)[:, None]
+
+
+def _from_line(cells: _Cells, k: int, uniform: float) -> tuple[float, float]:
+    """Return a draw from the density e^{line} on one cell, and the line there."""
+    low, high, slope = float(cells.low[k]), float(cells.high[k]), float(cells.slope[k])
+    width = high - low
+    drop = abs(slope) * width
+    # Distance from the higher end: an exponential of rate |slope| truncated at the width.
+    distance = uniform * width if drop < 1e-12 else -math.log1p(uniform * math.expm1(-drop)) / abs(slope)
+    theta = min(max(high - distance if slope > 0 else low + distance, low), high)
+    return theta, float(cells.height[k]) + slope * (theta - (low + high) / 2)
