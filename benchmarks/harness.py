@@ -13,6 +13,8 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = THREADS
 os.environ.setdefault("XLA_FLAGS", f"--xla_cpu_multi_thread_eigen={'false' if THREADS == '1' else 'true'}")
 
+import argparse  # noqa: E402
+import datetime  # noqa: E402
 import json  # noqa: E402
 import platform  # noqa: E402
 import sys  # noqa: E402
@@ -24,7 +26,7 @@ from pathlib import Path  # noqa: E402
 import numpy as np  # noqa: E402
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results"
+RESULTS = Path(os.environ.get("GIBBSAFE_RESULTS", HERE / "results"))
 DATA = Path(os.environ.get("GIBBSAFE_DATA", HERE.parent.parent / "shared" / "data"))
 
 
@@ -36,6 +38,48 @@ def best_of(repeats, work):
         result = work()
         times.append(time.perf_counter() - start)
     return min(times), result
+
+
+def spread_of(repeats, work):
+    """Return median, least and greatest of several runs in seconds, and the last result."""
+    times, result = [], None
+    for _ in range(repeats):
+        seconds, result = best_of(1, work)
+        times.append(seconds)
+    return {"median": float(np.median(times)), "least": min(times), "greatest": max(times), "repeats": repeats}, result
+
+
+def mean_and_error(values):
+    """Return mean and standard error; no error for fewer than two values."""
+    values = np.asarray(values, dtype=float)
+    error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+    return float(values.mean()), error
+
+
+def head(quick, *packages):
+    """Return what every results file begins with: date, machine, versions, command line."""
+    return {
+        "date": datetime.date.today().isoformat(),
+        "quick": quick,
+        "command": " ".join(["benchmarks/" + Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "machine": machine(),
+        "versions": versions(*packages),
+    }
+
+
+def arguments(description):
+    """Parse the options that every benchmark has."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help="small sizes, a minute or so")
+    parser.add_argument("--only", nargs="*", default=[], help="names of the parts to run; the rest keeps its old results")
+    parser.add_argument("--tables", nargs="*", default=[], help="names of the tables to run them on")
+    return parser.parse_args()
+
+
+def load(name):
+    """Return one benchmark's committed results, or None."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
 
 
 def versions(*packages):
@@ -59,7 +103,7 @@ def save(name, document):
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
-    print(f"wrote {path.relative_to(HERE.parent)}", file=sys.stderr)
+    print(f"wrote {path.name}", file=sys.stderr)
 
 
 def log(text):

@@ -3,7 +3,7 @@
 Plan with public knowledge, release with a certificate, ask the release any number of questions for free.
 """
 
-from gibbsafe import bounds, domains, ledger, models, privacy, queries, theorems
+from gibbsafe import assumptions, bounds, domains, ledger, models, privacy, queries, theorems
 from gibbsafe._version import __version__
 from gibbsafe.errors import BudgetError, CertificateError, DomainError, GibbsafeError, ParameterError, PremiseError
 from gibbsafe.plan import Plan, plan
@@ -24,7 +24,10 @@ __all__ = [
     "Release",
     "Study",
     "__version__",
+    "assumptions",
+    "audit",
     "bounds",
+    "contamination",
     "domains",
     "estimators",
     "ledger",
@@ -38,9 +41,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import `estimators`, which needs scikit-learn, when it is first asked for."""
-    if name == "estimators":
+    """Import `audit`, `contamination` and `estimators`, which needs scikit-learn, when they are first asked for."""
+    if name in {"audit", "contamination", "estimators"}:
         from importlib import import_module
 
-        return import_module("gibbsafe.estimators")
+        return import_module(f"gibbsafe.{name}")
     raise AttributeError(f"module 'gibbsafe' has no attribute {name!r}")

@@ -85,5 +85,5 @@ def test_reconstruction_gets_easier_with_more_draws_and_bad_input_is_refused():
     few, many = (reconstruction_error(0.1, largest=100, draws=draws) for draws in (1, 20))
     assert few > many > 0
     assert reconstruction_error(0.0, largest=10) == pytest.approx(5.0)
-    with pytest.raises(ParameterError, match="largest = 0.5: must be at least one unit"):
+    with pytest.raises(ParameterError, match=r"largest = 0\.5: must be at least one unit"):
         reconstruction_error(0.1, largest=0.5)

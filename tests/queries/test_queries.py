@@ -61,9 +61,7 @@ def test_means_and_quantiles_maximise_average_utility(many):
 
 def test_probability_by_text_or_function(many):
     share = (many.draws[:, 0] > 0.5).mean()
-    by_text, by_function = (
-        many.answer(queries.probability(event)) for event in ("x0 > 0.5", lambda theta: theta["x0"] > 0.5)
-    )
+    by_text, by_function = (many.answer(queries.probability(event)) for event in ("x0 > 0.5", lambda theta: theta["x0"] > 0.5))
     assert by_text.value == by_function.value == pytest.approx(share)
     assert by_text.error.bound == pytest.approx(math.sqrt(math.log(2 / 0.05) / (2 * 200)))
     assert many.answer(queries.probability("x0 <= 0.5")).value == pytest.approx(1 - share)
@@ -140,7 +138,7 @@ def test_one_draw_shows_no_spread(single, query):
         (lambda: queries.utility(lambda theta, q, r: np.full((200, 2), np.nan), [0, 1]), "not finite"),
         (lambda: queries.utility(lambda theta, q, r: np.zeros(200), [0, 1]), r"shape \(200,\)"),
         (lambda: queries.utility(lambda theta, q, r: 0, []), "at least one response"),
-        (lambda: queries.predictive(), "one of them"),
+        (queries.predictive, "one of them"),
         (lambda: queries.predictive(chance=lambda theta: theta["x0"] * 1e3), r"\[0, 1\]"),
         (lambda: queries.decision({"a": {"s": 2.0}}, {"s": "x0 > 0"}), r"\[0, 1\]"),
         (lambda: queries.decision({"a": {"t": 0.5}}, {"s": "x0 > 0"}), "one per state"),

@@ -9,8 +9,10 @@ from scipy.stats import kstest
 
 import gibbsafe as gs
 
+BUDGET = gs.Budget(4.0, 1e-6)
 
-def made(model, data, draws=4, budget=gs.Budget(4.0, 1e-6)):
+
+def made(model, data, draws=4, budget=BUDGET):
     n = len(data[0] if isinstance(data, tuple) else data)
     plan = gs.plan(model, budget, n=n, adjacency="replace-one", draws=draws)
     return plan.release(data, generator=np.random.default_rng(7), progress=False)
@@ -85,6 +87,31 @@ def test_rows_carry_a_plain_note_and_cost_nothing():
     assert "never compute standard errors" in str(rows)
     assert "free" in str(rows)
     assert json.loads(json.dumps(rows.to_dict()))["draws"] == 4
+
+
+@pytest.mark.parametrize(
+    ("model", "data"),
+    [
+        (gs.models.BetaBernoulli(trim=(0.2, 0.8), labels=("no", "yes")), ["no", "yes"] * 50),
+        (gs.models.BetaBernoulli(trim=(0.2, 0.8), trials=5), [0, 5, 2, 3] * 25),
+        (gs.models.ExponentialRate(trim=(0.5, 2.0), bound=5.0), np.linspace(0, 5, 100)),
+        (gs.models.NormalPrecision(trim=(0.5, 2.0), bound=5.0), np.linspace(-2, 2, 100)),
+        (gs.models.MultivariateNormalPrecision(dimension=2, trim=(0.5, 2.0), bound=3.0), np.ones((100, 2))),
+        (gs.models.Categorical(states=("a", "b", "c"), smallest_probability=0.1), ["a", "b", "c", "a"] * 25),
+        (gs.models.MarkovChain(states=3, length=4, smallest_probability=0.1), np.tile([[0, 1, 2, 0]], (100, 1))),
+        (
+            gs.models.BayesianNetwork(states={"u": 2, "v": 3}, parents={"v": ["u"]}, smallest_probability=0.1),
+            np.tile([[0, 1], [1, 2]], (50, 1)),
+        ),
+        (gs.models.FiniteFamily.bernoulli(0.1), [0, 1] * 50),
+    ],
+)
+def test_families_read_their_own_synthetic_rows(model, data):
+    release = made(model, data, budget=gs.Budget(3.0))
+    rows = release.simulate(21, generator=np.random.default_rng(1)).rows
+    assert len(rows) == 21
+    again = gs.plan(model, gs.Budget(3.0), n=21, adjacency="replace-one", draws=4)
+    assert again.release(rows, generator=np.random.default_rng(2), progress=False).draws.shape == release.draws.shape
 
 
 def test_refusals():

@@ -60,11 +60,11 @@ def test_states_never_seen_among_a_million_rows(rare, smallest):
     draws = draw((1e6, rare, rare), smallest, 6000, 2)
     excess = (draws[:, 1:] - smallest) * 1e6
     edges = np.array([0, 0.05, 0.15, 0.3, 0.5, 0.75, 1, 1.4, 2, 3, 5, 80.0])
-    points, weights = nodes(np.unique(np.concatenate([edges, np.linspace(0, 1, 41), np.linspace(1, 80, 200)])))
+    points, weights = nodes(np.unique(np.concatenate([edges, np.linspace(0, 1, 5), np.linspace(1, 80, 30)])))
     x, y = points[:, None], points[None, :]
     log_density = (rare - 1) * (np.log(smallest + x / 1e6) + np.log(smallest + y / 1e6))
     log_density = log_density + (1e6 - 1) * np.log1p(-2 * smallest - (x + y) / 1e6)
-    mass = np.exp(log_density - log_density.max()) @ weights * np.exp(0) * weights
+    mass = np.exp(log_density - log_density.max()) @ weights * weights
     bins = np.histogram(points, edges, weights=mass)[0]
     observed = np.histogram(excess[:, 0], edges)[0]
     assert chisquare(observed, bins / bins.sum() * len(draws)).pvalue > FALSE_ALARM
@@ -82,10 +82,14 @@ def hostile(states):
     rest = states - 1
     yield from ([1.0] * states, [2.0] * states, [0.5] * states, [0.01] * states, [0.99] * states, [1e6] * states)
     yield from ([1e6] + [0.5] * rest, [1e6] + [1.0] * rest, [1e6] + [2.5] * rest, [1.0] + [0.1] * rest, [3.0] + [0.01] * rest)
-    yield from ([0.9] + [0.01] * rest, list(10 ** np.linspace(-2, 6, states)), [1e6] * (states // 2) + [0.5] * (states - states // 2))
+    yield from (
+        [0.9] + [0.01] * rest,
+        list(10 ** np.linspace(-2, 6, states)),
+        [1e6] * (states // 2) + [0.5] * (states - states // 2),
+    )
 
 
-@pytest.mark.parametrize("states", [2, 3, 10, 30])
+@pytest.mark.parametrize("states", [2, 3, 10, 20])
 def test_proposals_are_bounded_for_every_concentration(states):
     """Proved for concentrations from 1 on: 1/(e√(12S)) accepted. Seen for all: half of 1/√(2πS) at least."""
     for smallest, concentrations in itertools.product((1e-6, 0.1 / states, 0.999 / states), hostile(states)):
@@ -97,9 +101,12 @@ def test_proposals_are_bounded_for_every_concentration(states):
             return gammas(place, generator)
 
         law._gammas.draw_values = counted
-        law.draw(np.zeros(150, dtype=np.intp), np.random.default_rng(4))
-        acceptance = 150 / sum(made)
-        assert acceptance > 0.5 / math.sqrt(2 * math.pi * states) > 1 / (math.e * math.sqrt(12 * states)), (concentrations, smallest)
+        law.draw(np.zeros(100, dtype=np.intp), np.random.default_rng(4))
+        acceptance = 100 / sum(made)
+        assert acceptance > 0.5 / math.sqrt(2 * math.pi * states) > 1 / (math.e * math.sqrt(12 * states)), (
+            concentrations,
+            smallest,
+        )
 
 
 def test_rows_are_drawn_from_their_own_distributions():

@@ -32,7 +32,7 @@ CASES = [
 def largest_eigenvalue_masses(power, weights, trim, edges):
     """Probabilities of the larger eigenvalue's bins."""
     low, high = trim
-    points, measure = nodes(np.unique(np.concatenate([edges, np.linspace(low, high, 101)])))
+    points, measure = nodes(np.unique(np.concatenate([edges, np.linspace(low, high, 31)])))
     large, small = points[:, None], points[None, :]
     gap = large - small
     difference = abs(weights[0] - weights[1]) / 4
@@ -74,8 +74,6 @@ def test_tries_are_bounded_for_every_scale_power_and_trim():
         unit = 2 * (power + 1) / math.sqrt(trim[0] * trim[1])
         for first, second in itertools.combinations_with_replacement((0.0, 0.3, 0.999, 1.001, 2.0, 1e4), 2):
             generator = CountingGenerator(np.random.default_rng(4))
-            inner = CountingGenerator(np.random.default_rng(4))
-            del inner
             draw_precisions(power, np.diag([first * unit, second * unit]), trim, 200, generator)
             # Each proposal judges itself once, and its two diagonal entries at most three times each.
             assert 200 / generator.judged > 0.25 / 7

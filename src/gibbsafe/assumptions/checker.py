@@ -149,6 +149,7 @@ def _uniform(lipschitz: float | None, diameter: float | None) -> list[Finding]:
         Finding("Theorem 7.1", True, f"KL ≤ {two:.6g}·ρ; sharper ({lipschitz:.6g}·ρ)²/2"),
         Finding("Theorem 8.1", True, f"{two:.6g} per unit of distance{at}; the range bound is the default and no larger"),
         Finding("Corollary 10.1", True, f"N draws: {two:.6g}·N per unit; composition of bounded range is tighter"),
+        Finding("Theorem 6", True, f"its first part holds with L = {lipschitz:.6g}, as Assumption 1 says"),
         Finding("Theorem 17", True, "already restricted; see gibbsafe.bounds.best_restriction for a better trim"),
     ]
 

@@ -108,9 +108,8 @@ class PrivacyCurve:
 
     def epsilon(self, delta: float) -> float:
         """Return the least ε ≥ 0 with δ(ε) ≤ ``delta``; a ``delta`` below the curve's error bound is refused."""
-        delta, floor = probability("delta", delta), self.bound(0.0)[1] * 1e-3
-        if self.route != "closed form" and self.shift is None and delta < floor:
-            raise ParameterError(f"delta = {delta:g}: below what the curve resolves ({floor:.3g}); ask for a larger delta")
+        if probability("delta", delta) < self.resolution:
+            raise ParameterError(f"delta = {delta:g}: below what the curve resolves ({self.resolution:.3g}); ask for a larger delta")
         return least(lambda epsilon: self.delta(epsilon) <= delta)
 
     @cached_property
@@ -120,6 +119,11 @@ class PrivacyCurve:
         while self.delta(top) > 1e-12 and top < 700:
             top *= 2
         return np.concatenate([[0.0], top * np.linspace(1 / 32, 1, 32)])
+
+    @cached_property
+    def resolution(self) -> float:
+        """The least δ whose ε can be asked for: the error bound in the tail of the curve, 0 for a closed form."""
+        return 0.0 if self.route.startswith("closed form") else min(self.bound(float(e))[1] for e in self._losses)
 
     @cached_property
     def error(self) -> float:
@@ -137,7 +141,8 @@ class PrivacyCurve:
     def violation(self, claim: Guarantee) -> Violation | None:
         """Return the ε at which this curve exceeds a claim by the largest factor, error subtracted, or None."""
         worst, found = 1 + 1e-9, None
-        for epsilon in self._losses.tolist():
+        stated = [claim.epsilon(10.0**-k) for k in range(1, 10)]  # where a claim of one (ε, δ) has its corner
+        for epsilon in [*self._losses.tolist(), *(value for value in stated if value < 700)]:
             delta, error = self.bound(epsilon)
             claimed = claim.delta(epsilon)
             if delta - error > claimed * worst:

@@ -114,7 +114,7 @@ Heights: TypeAlias = Callable[[Floats], Floats]
 def _line(heights: Heights, start: Floats, scale: Floats, two_ends: npt.NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
     """Find the modes on a line by looking at ever finer grids, and how far out each density falls by `DEPTH`."""
     limit = NEAREST if two_ends[0] else math.inf
-    ends, width = [], float(scale[0])
+    ends = []
     for k in range(2):
         grid = np.clip(start[0] + scale[0] * np.sinh(np.linspace(-20, 20, 801)) / 10, -limit, limit)
         for _ in range(5):
@@ -130,13 +130,12 @@ def _line(heights: Heights, start: Floats, scale: Floats, two_ends: npt.NDArray[
             inside = np.nonzero(rise < DEPTH)[0]
             last = int(inside[-1]) + 1 if inside.size else 0
             ends.append(points[min(last, len(points) - 1)])
-            width = min(width, float(steps[min(last, len(points) - 1)]))
     box = np.array([[min(ends)], [max(ends)]])
     return np.zeros(1), np.eye(1), box
 
 
 def _plane(heights: Heights, start: Floats, scale: Floats, two_ends: npt.NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
-    """Find the first mode, take the curvature's axes there, and grow a box until both densities have fallen by `DEPTH`."""
+    """Find the first mode, make the density round there, and grow a box until both densities have fallen by `DEPTH`."""
 
     def height(x: Floats) -> float:
         return float(heights(start + scale * x)[0, 0])
@@ -144,6 +143,7 @@ def _plane(heights: Heights, start: Floats, scale: Floats, two_ends: npt.NDArray
     found = minimize(height, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9, "maxiter": 2000})
     centre = start + scale * found.x
     basis = scale[:, None] * _axes(height, found.x)
+    basis = basis @ _towards_ratio(heights, centre, basis)
     limit = np.where(two_ends.any(), NEAREST, math.inf)
     reach = 8.0
     for _ in range(60):
@@ -160,6 +160,17 @@ def _plane(heights: Heights, start: Floats, scale: Floats, two_ends: npt.NDArray
         used = axis[inside.any(axis=1 - k)]
         box[:, k] = max(used[0] - cell, -reach), min(used[-1] + cell, reach)
     return centre, basis, box
+
+
+def _towards_ratio(heights: Heights, centre: Floats, basis: Floats) -> Floats:
+    """Return the rotation after which the last axis is the direction in which the log density ratio grows: lines cross kinks."""
+    ends = heights(centre + 1e-2 * np.concatenate([basis.T, -basis.T]))
+    slope = (ends[1] - ends[0])[:2] - (ends[1] - ends[0])[2:]
+    size = float(np.linalg.norm(slope))
+    if size < 1e-12:
+        return np.eye(2)
+    a, b = slope / size
+    return np.array([[b, a], [-a, b]])
 
 
 def _axes(height: Callable[[Floats], float], x: Floats) -> Floats:

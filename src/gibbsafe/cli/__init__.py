@@ -3,5 +3,21 @@
 from gibbsafe.cli.app import app, main
 
 from gibbsafe.cli import init, plan, release, query, report, verify, ledger, demo, reproduce  # isort: skip - register on import
+from gibbsafe.cli import audit, estimate, hu  # isort: skip - hu adds to reproduce
 
-__all__ = ["app", "demo", "init", "ledger", "main", "plan", "query", "release", "report", "reproduce", "verify"]
+__all__ = [
+    "app",
+    "audit",
+    "demo",
+    "estimate",
+    "hu",
+    "init",
+    "ledger",
+    "main",
+    "plan",
+    "query",
+    "release",
+    "report",
+    "reproduce",
+    "verify",
+]

@@ -22,6 +22,9 @@ app = typer.Typer(
     add_completion=False,
 )
 
+#: How Typer ends after Ctrl-C; here an interrupt is a refusal like others.
+INTERRUPTED = 130
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but refusals.")]
 
@@ -55,6 +58,5 @@ def main() -> None:
         reason = " ".join(str(refusal).split())
         print(f"gibbsafe: {reason}", file=sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
-        print("gibbsafe: interrupted", file=sys.stderr)
-        sys.exit(1)
+    except SystemExit as stop:
+        sys.exit(1 if stop.code == INTERRUPTED else stop.code)

@@ -128,7 +128,11 @@ def _synthetic(loaded: Release, rows: int | None, features: Path | None) -> tupl
     given = None
     if features is not None:
         pieces = list(_new_rows(loaded, features))
-        given = pa.concat_tables(pieces) if isinstance(pieces[0], pa.Table) else np.concatenate(pieces)
+        if isinstance(pieces[0], pa.Table):
+            whole = pa.concat_tables(pieces)
+            given = loaded.plan.model.domain.read({name: whole.column(name) for name in whole.column_names})  # type: ignore[attr-defined]
+        else:
+            given = np.concatenate(pieces)
     made = loaded.simulate(rows or 0, given)
     table = np.asarray(made.rows)
     names = _synthetic_names(loaded, 1 if table.ndim == 1 else table.shape[1])

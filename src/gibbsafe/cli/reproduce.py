@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,33 @@ from gibbsafe.cli.app import Json, app, print_json
 
 reproduce = typer.Typer(help="Replay the papers' tables and figures, beside the corrected ones.", no_args_is_help=True)
 app.add_typer(reproduce, name="reproduce")
+
+
+def show_table(title: str, headings: tuple[str, Sequence[str], Sequence[str]], rows: Iterable[Sequence[str]], note: str) -> None:
+    """Print a table for people: a first column, columns of numbers, columns of words, and a note below."""
+    from rich.console import Console
+    from rich.table import Table
+
+    first, numbers, words = headings
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1), pad_edge=False)
+    table.add_column(first)
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in words:
+        table.add_column(heading)
+    for row in rows:
+        table.add_row(*row)
+    console = Console()
+    console.print(table)
+    console.print(f"\n{note}")
+
+
+def tell_figure(out: Path, as_json: bool) -> None:
+    """Say where a picture was written."""
+    if as_json:
+        print_json({"figure": str(out)})
+    else:
+        typer.echo(f"wrote {out}")
 
 
 @reproduce.command("minami-numbers")
@@ -25,20 +53,12 @@ def minami_numbers(as_json: Json = False) -> None:
     if as_json:
         print_json([row.to_dict() for row in rows])
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title="Minami et al. (2016)", title_justify="left", box=None, padding=(0, 1), pad_edge=False)
-    table.add_column("quantity")
-    for heading in ("printed", "recomputed", "exact"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("erratum")
-    for row in rows:
-        values = (f"{value:.6g}" for value in (row.recomputed, row.exact))
-        table.add_row(f"{row.quantity} [dim]({row.where})[/dim]", row.printed, *values, row.erratum or "")
-    console = Console()
-    console.print(table)
-    console.print("\nrecomputed: by the paper's own formula; exact: what the same posterior allows. Errata: docs/errata.md")
+    cells = (
+        (f"{row.quantity} [dim]({row.where})[/dim]", row.printed, f"{row.recomputed:.6g}", f"{row.exact:.6g}", row.erratum or "")
+        for row in rows
+    )
+    note = "recomputed: by the paper's own formula; exact: what the same posterior allows. Errata: docs/errata.md"
+    show_table("Minami et al. (2016)", ("quantity", ("printed", "recomputed", "exact"), ("erratum",)), cells, note)
 
 
 @reproduce.command("minami-figure1")
@@ -53,10 +73,7 @@ def minami_figure1(
     from gibbsafe.reproduce import minami
 
     minami.figure1(out)
-    if as_json:
-        print_json({"figure": str(out)})
-    else:
-        typer.echo(f"wrote {out}")
+    tell_figure(out, as_json)
 
 
 @reproduce.command("dimitrakakis-table")
@@ -71,23 +88,18 @@ def dimitrakakis_table(as_json: Json = False) -> None:
     if as_json:
         print_json([row.to_dict() for row in rows])
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title="Dimitrakakis et al. (2017)", title_justify="left", box=None, padding=(0, 1), pad_edge=False)
-    table.add_column("lemma and example")
-    for heading in ("paper", "corrected", "range"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for heading in ("of", "errata"):
-        table.add_column(heading)
-    for row in rows:
-        values = (f"{value:.4g}" for value in (row.paper, row.corrected, row.range))
-        table.add_row(f"{row.lemma} {row.family} [dim]({row.example})[/dim]", *values, row.quantity, row.errata)
-    console = Console()
-    console.print(table)
-    console.print(
-        "\nFor replacing one record. range: by the log-likelihood difference's range, what plans use. Errata: docs/errata.md"
+    cells = (
+        (
+            f"{row.lemma} {row.family} [dim]({row.example})[/dim]",
+            *(f"{value:.4g}" for value in (row.paper, row.corrected, row.range)),
+            row.quantity,
+            row.errata,
+        )
+        for row in rows
     )
+    note = "For replacing one record. range: by the log-likelihood difference's range, what plans use. Errata: docs/errata.md"
+    headings = ("lemma and example", ("paper", "corrected", "range"), ("of", "errata"))
+    show_table("Dimitrakakis et al. (2017)", headings, cells, note)
 
 
 @reproduce.command("dimitrakakis-figure1")
@@ -102,7 +114,4 @@ def dimitrakakis_figure1(
     from gibbsafe.reproduce import dimitrakakis
 
     dimitrakakis.figure1(out)
-    if as_json:
-        print_json({"figure": str(out)})
-    else:
-        typer.echo(f"wrote {out}")
+    tell_figure(out, as_json)

@@ -105,7 +105,7 @@ class LineInstance:
         return min(1.0, math.exp(value))
 
     def radius(self, delta: float, *, worst: bool) -> float:
-        """Return the least φ (to 1e-4 standard deviations, rounded up) with mass at most δ outside A."""
+        """Return the least φ (to a small part of a standard deviation, rounded up) with mass at most δ outside A."""
         mass = self.worst_outside if worst else self.outside
         farthest = max(self.reference - self.line.low, self.line.high - self.reference)
 
@@ -122,7 +122,7 @@ class LineInstance:
             low, high = high, 1.3 * high
         if high >= farthest:
             return farthest
-        tolerance = 1e-4 * self.line.deviation
+        tolerance = (1e-4 if worst else 1e-6) * self.line.deviation
         root = float(optimize.brentq(excess, low, high, xtol=tolerance, rtol=1e-12))
         while mass(root) > delta:
             root += tolerance

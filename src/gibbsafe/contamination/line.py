@@ -14,7 +14,6 @@ from numpy.polynomial import chebyshev, legendre
 
 from gibbsafe.contamination.densities import Array
 from gibbsafe.contamination.models import NormalMean, Records
-from gibbsafe.errors import GibbsafeError
 
 __all__ = ["Line", "likelihood_sum", "line_posterior"]
 
@@ -22,6 +21,8 @@ __all__ = ["Line", "likelihood_sum", "line_posterior"]
 WIDTH, DEPTH = 14.0, 60.0
 #: Log densities are interpolated to this error at the checked points; below SMALL records they are evaluated directly.
 TOLERANCE, SMALL = 1e-7, 40
+#: Up to this many records all θ are evaluated at once instead of one by one.
+FEW = 200
 
 
 def likelihood_sum(model: NormalMean, records: Records, p: float, theta: Array) -> Array:
@@ -34,6 +35,8 @@ def likelihood_sum(model: NormalMean, records: Records, p: float, theta: Array) 
     ratio = math.log1p(-p) - math.log(p) - records.log_g - math.log(s * math.sqrt(2 * math.pi))
     near_edge = model.truncated and not model.truncation_is_far(theta)
     offset = -model._log_mass(theta) if near_edge else np.zeros(len(theta))
+    if len(x) <= FEW:
+        return np.asarray(np.logaddexp(0, ratio[:, None] + offset - 0.5 * ((x[:, None] - theta) / s) ** 2).sum(axis=0))
     result = np.zeros(len(theta))
     step = 8192  # a block stays in the cache
     for start in range(0, len(x), step):
@@ -159,24 +162,27 @@ def line_posterior(model: NormalMean, records: Records, p: float) -> Line:
 def _interpolated(
     curve: Callable[[Array], Array], top: float, low: float, high: float, mode: float, deviation: float
 ) -> Line:
-    """Interpolate with more and more nodes until the error at points between them is small."""
-    middle, half = (low + high) / 2, (high - low) / 2
-    checks = np.array([-0.83, -0.31, -0.07, 0.13, 0.47])
-    exact = curve(middle + half * checks) - top
-    for nodes in (12, 20, 32, 48, 72, 108, 160, 240):
+    """Interpolate with more and more nodes, then on more and more pieces, until the error between the nodes is small.
+
+    A few records leave poles near the line, which one polynomial over many standard deviations cannot follow.
+    """
+    for pieces, nodes in ((1, 12), (1, 20), (1, 32), (1, 48), (4, 40), (16, 40), (64, 40)):
+        edges = np.linspace(low, high, pieces + 1)
+        middle, half = (edges[:-1] + edges[1:]) / 2, (high - low) / (2 * pieces)
         z = chebyshev.chebpts1(nodes)
-        coefficients = chebyshev.chebfit(z, curve(middle + half * z) - top, nodes - 1)
+        values = (curve((middle[:, None] + half * z).ravel()) - top).reshape(pieces, nodes)
+        coefficients = chebyshev.chebfit(z, values.T, nodes - 1)
+        checks = np.array([-0.83, -0.31, -0.07, 0.13, 0.47]) if pieces == 1 else np.array([-0.93, 0.37])
+        points = (middle[:, None] + half * checks).ravel()
+        exact = curve(points) - top
+
+        def log_density(theta: Array, coefficients: Array = coefficients, middle: Array = middle, half: float = half) -> Array:
+            index = np.clip(((theta - low) / (2 * half)).astype(int), 0, len(middle) - 1)
+            return np.asarray(chebyshev.chebval((theta - middle[index]) / half, coefficients[:, index], tensor=False))
+
         # What a miss costs is its size against the density there: deep in the tail a larger one is harmless.
         allowed = TOLERANCE * np.exp(np.minimum(-0.5 * exact - 8, 30.0)).clip(1.0)
-        error = np.abs(chebyshev.chebval(checks, coefficients) - exact)
+        error = np.abs(log_density(points) - exact)
         if (error <= allowed).all():
-            return Line(
-                low,
-                high,
-                mode,
-                deviation,
-                lambda theta, c=coefficients: chebyshev.chebval((theta - middle) / half, c),  # type: ignore[misc]
-                float(error.max()),
-                nodes,
-            )
-    raise GibbsafeError("the posterior of the mean could not be interpolated; use fewer records or a wider scale")
+            return Line(low, high, mode, deviation, log_density, float(error.max()), pieces * nodes)
+    return Line(low, high, mode, deviation, lambda theta: curve(theta) - top, 0.0, 0)

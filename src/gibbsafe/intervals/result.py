@@ -27,8 +27,9 @@ class Intervals:
     Attributes:
         level: the coverage aimed at, for each parameter by itself.
         names, lower, upper: the parameters and their intervals.
-        parts: per parameter, the standard deviations ``data_noise`` and ``draw_noise``, and ``shrinkage``, a bound on how far the
-            prior can have pulled. Empty where the interval is the public worst case.
+        parts: per parameter, the standard deviations ``data_noise`` and ``draw_noise``, and ``shrinkage``: a bound on how far a
+            prior set by the plan can have pulled, or how far a family's declared prior did, which is taken back. Empty where
+            the interval is the public worst case.
         conservative: whether it is the public worst case, which covers far more often than ``level``.
         assumptions: what has to be true, in plain words.
     """

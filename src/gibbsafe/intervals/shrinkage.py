@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2, t
+from scipy.special import gammaincinv, stdtrit
 
 __all__ = ["Spread", "growth"]
 
@@ -71,8 +71,8 @@ class Spread:
             weight=weight,
             kappa=kappa,
             draws=draws,
-            quantile=float(t.ppf(1 - tail, draws - 1)),
-            inflation=(draws - 1) / float(chi2.ppf(tail, draws - 1)),
+            quantile=float(stdtrit(draws - 1, 1 - tail)),
+            inflation=(draws - 1) / float(2 * gammaincinv((draws - 1) / 2, tail)),
             widest=_largest(covariance),
             strongest=_largest(covariance * root * root[:, None]),
         )

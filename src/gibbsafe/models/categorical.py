@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe._validate import fail, positive
-from gibbsafe.columns import Column, no_features
+from gibbsafe._validate import positive
+from gibbsafe.columns import Column
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.sources import read_response
 from gibbsafe.models.model import Array, EncodingOptions, Model, register
@@ -22,6 +22,7 @@ from gibbsafe.models.tables import (
     check_states,
     count_states,
     encode_states,
+    levels_of,
     sample_states,
     smallest_for,
 )
@@ -105,10 +106,7 @@ class Categorical(TableFamily):
     @classmethod
     def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Model:
         """Return the family for a study's target column of declared levels."""
-        no_features(features, cls.name)
-        if target is None or target.levels is None:
-            fail("target", target and target.name, f"a category with levels for {cls.name}")
-        return cls(**{"states": target.levels, "target": target.name, **options})
+        return cls(**{"states": levels_of(features, target, cls.name), "target": target and target.name, **options})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data."""

@@ -14,12 +14,12 @@ from scipy.special import logsumexp
 
 from gibbsafe._numerics import up
 from gibbsafe._validate import fail, positive, real
-from gibbsafe.columns import Column, no_features
+from gibbsafe.columns import Column
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.sources import read_response
 from gibbsafe.models.family import Family
 from gibbsafe.models.model import Array, EncodingOptions, Model, register
-from gibbsafe.models.tables import check_states, count_states, encode_states
+from gibbsafe.models.tables import check_states, count_states, encode_states, levels_of
 from gibbsafe.privacy import Adjacency, Metric
 from gibbsafe.theorems import Constants
 
@@ -166,8 +166,7 @@ class FiniteFamily(Family):
         public_n = n if adjacency == Adjacency.REPLACE_ONE else None
         return Constants(
             **self.ranges(up(up(replaced)), up(up(single)), rows_per_person),
-            difference_bound=largest if alone else None,
-            metric_lipschitz=largest,
+            metric_lipschitz=up(largest),
             metric_diameter=1.0 if alone else None,
             n=public_n,
             dimension=1,
@@ -213,10 +212,7 @@ class FiniteFamily(Family):
     @classmethod
     def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Model:
         """Return the family for a study's target column of declared levels."""
-        no_features(features, cls.name)
-        if target is None or target.levels is None:
-            fail("target", target and target.name, f"a category with levels for {cls.name}")
-        return cls(**{"outcomes": target.levels, "target": target.name, **options})
+        return cls(**{"outcomes": levels_of(features, target, cls.name), "target": target and target.name, **options})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data."""

@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gibbsafe._numerics import up
-from gibbsafe._validate import real
 from gibbsafe.models.model import Array, register
-from gibbsafe.models.rate_family import RateFamily
+from gibbsafe.models.rate_family import LocatedRateFamily
 from gibbsafe.privacy import Metric
 
 __all__ = ["LaplaceScale"]
@@ -18,7 +17,7 @@ __all__ = ["LaplaceScale"]
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class LaplaceScale(RateFamily):
+class LaplaceScale(LocatedRateFamily):
     """Records |x| ≤ bound with density (θ/2)e^{−θ|x − location|}, θ = 1/s in ``trim`` (Dimitrakakis et al. 2017, Lemma 20; E15).
 
     Replacing a record costs the range (c₂ − c₁)·sup||x − location| − |y − location||, for any number of records; under the
@@ -32,11 +31,6 @@ class LaplaceScale(RateFamily):
     power = 1.0
     parameter = "inverse_scale"
     metric: ClassVar[Metric] = Metric.absolute()
-    location: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "location", real("location", self.location))
 
     @property
     def statistic_bounds(self) -> tuple[float, float]:

@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gibbsafe._numerics import up
-from gibbsafe._validate import real
 from gibbsafe.models.model import Array, register
-from gibbsafe.models.rate_family import RateFamily
+from gibbsafe.models.rate_family import LocatedRateFamily
 from gibbsafe.privacy import Metric
 
 __all__ = ["NormalPrecision"]
@@ -24,7 +23,7 @@ def _square_distance(x: Any, y: Any) -> float:
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class NormalPrecision(RateFamily):
+class NormalPrecision(LocatedRateFamily):
     """Records |x| ≤ bound from N(location, 1/θ), θ in ``trim`` (Dimitrakakis et al. 2017, Lemma 22; E17).
 
     Replacing a record costs the range ½(c₂ − c₁)·sup|(x − location)² − (y − location)²|, for any number of records; under the
@@ -38,11 +37,6 @@ class NormalPrecision(RateFamily):
     power = 0.5
     parameter = "precision"
     metric: ClassVar[Metric] = Metric("squares and distances", _square_distance)
-    location: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "location", real("location", self.location))
 
     @property
     def statistic_bounds(self) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from gibbsafe._numerics import down, up
-from gibbsafe._validate import fail, non_negative, positive
+from gibbsafe._validate import fail, non_negative, positive, real
 from gibbsafe.columns import Column, no_features
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.sources import read_response
@@ -36,7 +36,7 @@ from gibbsafe.theorems import Constants, get
 if TYPE_CHECKING:
     from gibbsafe.schedules import Stage
 
-__all__ = ["RateFamily", "check_positive_trim", "single_range", "widest_trim"]
+__all__ = ["LocatedRateFamily", "RateFamily", "check_positive_trim", "single_range", "widest_trim"]
 
 #: Largest logarithm of a likelihood ratio that is stated as a number.
 LARGEST_LOG = 700.0
@@ -55,7 +55,7 @@ def widest_trim(budget: Budget, lower: float, unit: float, draws: int) -> tuple[
     bottom = positive("lower", lower)
     width = get("bounded-range").calibrate({"difference_range": 1.0}, budget, adjacency="replace-one", draws=draws)
     top = bottom + down(down(width / unit))
-    while up(up(top - bottom) * unit) > width and top > bottom:
+    while up(up(up(up(top - bottom) * unit))) > width and top > bottom:  # as constants and theorem round
         top = math.nextafter(top, bottom)
     return bottom, top
 
@@ -245,3 +245,14 @@ class RateFamily(Family):
         """Return the declaration as plain data."""
         declared = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"name": self.name} | declared | {"trim": list(self.trim)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocatedRateFamily(RateFamily):
+    """Records around a known ``location``, on both sides of 0."""
+
+    location: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "location", real("location", self.location))

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from gibbsafe._numerics import down, up
 from gibbsafe._validate import count, fail, positive, real
+from gibbsafe.columns import Column, no_features
 from gibbsafe.errors import DomainError, PremiseError
 from gibbsafe.models.family import Family
 from gibbsafe.models.model import Array
@@ -38,6 +39,7 @@ __all__ = [
     "count_states",
     "encode_columns",
     "encode_states",
+    "levels_of",
     "log_odds_width",
     "smallest_for",
 ]
@@ -92,6 +94,14 @@ def encode_states(values: Any, states: tuple[Any, ...], on_invalid: str, name: s
             )
         codes[unknown] = 0
     return codes
+
+
+def levels_of(features: Sequence[Column], target: Column | None, model: str) -> tuple[Any, ...]:
+    """Return the levels of a study's target column, for a model that reads nothing else."""
+    no_features(features, model)
+    if target is None or target.levels is None:
+        fail("target", target and target.name, f"a category with levels for {model}")
+    return target.levels
 
 
 def as_column(values: Any) -> npt.NDArray[Any]:
@@ -152,7 +162,7 @@ def smallest_for(budget: Budget, states: int, factors: int, draws: int = 1) -> f
     """
     width = get("bounded-range").calibrate({"difference_range": 1.0}, budget, adjacency="replace-one", draws=draws)
     smallest = 1 / (states - 1 + math.exp(width / (2 * factors)))
-    while up(up(2 * factors * log_odds_width(smallest, states))) > width:
+    while up(up(up(2 * factors * log_odds_width(smallest, states)))) > width:  # as constants and theorem round
         smallest = smallest * (1 + 2.0**-50)
     if smallest * states >= 1:
         raise PremiseError(f"budget {budget}: allows no table of {states} states at inverse temperature 1; plan a tempered one")
@@ -260,8 +270,7 @@ class TableFamily(Family):
         width = self.record_width
         return Constants(
             **self.ranges(2 * width, width, rows_per_person),
-            difference_bound=width if alone else None,
-            metric_lipschitz=max(table.width for table in self.tables),
+            metric_lipschitz=up(max(table.width for table in self.tables)),
             metric_diameter=self.diameter if alone else None,
             n=n if adjacency == Adjacency.REPLACE_ONE else None,
             dimension=self.parameters,

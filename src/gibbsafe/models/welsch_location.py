@@ -74,8 +74,8 @@ class WelschLocation(Family):
     >>> plan.theorem.name, round(plan.inverse_temperature, 6)
     ('bounded-range', 0.5)
     >>> data = np.append(30 + 8 * np.random.default_rng(0).standard_normal(999), 1e12)
-    >>> abs(plan.release(data, generator=np.random.default_rng(1)).draws[0, 0] - 30) < 4
-    True
+    >>> round(float(plan.release(data, generator=np.random.default_rng(1)).draws[0, 0]))
+    30
     """
 
     name = "WelschLocation"

@@ -9,21 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import betaln
 
 from gibbsafe.assumptions import LipschitzLaw, lipschitz_weights
 from gibbsafe.assumptions.priors import lipschitz_of_table
 from gibbsafe.bounds import range_gap
-from gibbsafe.models.beta_bernoulli import BetaBernoulli
-from gibbsafe.models.exponential_rate import ExponentialRate
+from gibbsafe.models import (
+    BayesianNetwork,
+    BetaBernoulli,
+    ExponentialRate,
+    FiniteFamily,
+    LaplaceScale,
+    MultivariateNormalPrecision,
+    NormalPrecision,
+)
 from gibbsafe.models.family import Family
-from gibbsafe.models.laplace_scale import LaplaceScale
-from gibbsafe.models.normal_precision import NormalPrecision
 from gibbsafe.theorems.stochastic_lipschitz import tv_bound
 
 __all__ = ["LemmaRow", "figure1", "finite_bernoulli", "table"]
@@ -120,20 +125,26 @@ def _normal() -> LemmaRow:
 
 def _multivariate() -> LemmaRow:
     low, high, dimension = 1.0, 2.0, 2
-    lipschitz = 0.5 * math.sqrt(dimension) * high  # ½ sup ‖A‖_F for mean 0
-    diameter = -float(minimize_scalar(lambda a: -(math.sqrt(2) * math.sin(a) + 4 * math.sin(a / 2)), bounds=(0, math.pi)).fun)
+    family = MultivariateNormalPrecision(dimension=dimension, trim=(low, high), bound=1.0)
+    lipschitz, width = family.metric_constants().metric_lipschitz, family.metric_constants().difference_range
+    assert lipschitz is not None
+    assert width is not None
+    away = MultivariateNormalPrecision(dimension=dimension, trim=(low, high), bound=1.0, mean=(0.5, 0.0))
+    diameter = away.diameter  # the lemma's metric with both terms does not depend on the mean
     example = f"precision matrix with eigenvalues in [{low:g}, {high:g}], mean 0, |x| ≤ 1, d = {dimension}"
-    note = f"records are {diameter:.5g} apart at most, not 3; range ½(c₂ − c₁)·sup‖xxᵀ − yyᵀ‖₁ = c₂ − c₁"
-    return LemmaRow(
-        23, "multivariate normal", example, EPSILON, 2 * lipschitz * 3, 2 * lipschitz * diameter, high - low, "E18", note
-    )
+    note = f"under the metric with both terms records are up to {diameter:.5g} apart, not 3; the range is c₂ − c₁"
+    return LemmaRow(23, "multivariate normal", example, EPSILON, 6 * lipschitz, 2 * lipschitz * diameter, width, "E18", note)
 
 
 def _network() -> LemmaRow:
-    smallest, states, nodes, connectivity = 0.05, 3, 4, 2
-    paper = 2 * connectivity * math.log(1 / smallest)
+    smallest, states, nodes = 0.05, 3, 4
+    names = [f"node{k}" for k in range(nodes)]
+    parents = {name: [before] for before, name in pairwise(names)}
+    family = BayesianNetwork(states=dict.fromkeys(names, states), parents=parents, smallest_probability=smallest)
+    width = family.metric_constants().difference_range
+    assert width is not None
+    paper = 2 * max(family.connectivity) * math.log(1 / smallest)
     corrected = 2 * nodes * math.log(1 / smallest)
-    width = 2 * nodes * math.log((1 - (states - 1) * smallest) / smallest)
     example = f"chain of {nodes} nodes with {states} states, conditional probabilities at least {smallest:g}"
     note = "replacing a whole row changes every factor; the printed claim is for one cell"
     return LemmaRow(24, "Bayesian network", example, EPSILON, paper, corrected, width, "E19", note)
@@ -152,10 +163,9 @@ def finite_bernoulli(spacing: float, *, shun_sensitive: bool) -> LipschitzLaw:
 
     The prior is uniform, or ∝ e^{−ℓ(θ)} with ``shun_sensitive``.
     """
-    chances = spacing * np.arange(1, round(1 / spacing))
-    lipschitz = lipschitz_of_table(np.column_stack([1 - chances, chances]))
-    weights = lipschitz_weights(lipschitz if shun_sensitive else np.zeros(len(chances)))
-    return LipschitzLaw.finite(lipschitz, weights)
+    family = FiniteFamily.bernoulli(spacing)
+    lipschitz = lipschitz_of_table(family.likelihood)
+    return LipschitzLaw.finite(lipschitz, lipschitz_weights(lipschitz if shun_sensitive else np.zeros(len(lipschitz))))
 
 
 def _curves(law: LipschitzLaw) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:

@@ -44,6 +44,7 @@ class _Cells:
 
     @property
     def middle(self) -> Floats:
+        """Where the lines are anchored."""
         return (self.low + self.high) / 2
 
     def log_masses(self) -> Floats:
@@ -109,20 +110,20 @@ class BumpPosterior:
         inside = self._count(low - reach, high + reach)
         half = (high - low) / 2
         remainder = 0.5 * self.weight * BEND * inside * (half / self.scale) ** 2
-        narrow = remainder <= HEADROOM
         near = self._count(low - NEAR * self.scale, high + NEAR * self.scale)
         height = self.weight * (near + len(self.records) * math.exp(-0.5 * NEAR**2))
         slope = np.zeros(len(low))
-        for k in np.flatnonzero(narrow):
+        lines = half <= self.scale  # wider cells are bounded by counting alone
+        for k in np.flatnonzero(lines):
             total, rise = self._sum((low[k] + high[k]) / 2)
             height[k] = self.weight * total + remainder[k]
             slope[k] = self.weight * rise
-        height, slope, bent = self._with_prior(low, high, height, slope, narrow)
+        height, slope, bent = self._with_prior(low, high, height, slope, lines)
         margin = ROUNDING * self.weight * len(self.records) + FLOOR
-        return _Cells(low, high, height + margin, slope, narrow & bent)
+        return _Cells(low, high, height + margin, slope, lines & (remainder <= HEADROOM) & bent)
 
     def _with_prior(
-        self, low: Floats, high: Floats, height: Floats, slope: Floats, narrow: npt.NDArray[np.bool_]
+        self, low: Floats, high: Floats, height: Floats, slope: Floats, lines: npt.NDArray[np.bool_]
     ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
         """Add the prior: its tangent at the middle (it is concave), and whether that is close enough on the whole cell."""
         if self.prior is None:
@@ -133,8 +134,8 @@ class BumpPosterior:
         at_middle = -0.5 * ((middle - mean) / spread) ** 2
         nearest = -0.5 * ((np.clip(mean, low, high) - mean) / spread) ** 2
         return (
-            height + np.where(narrow, at_middle, nearest),
-            slope + np.where(narrow, tangent, 0.0),
+            height + np.where(lines, at_middle, nearest),
+            slope + np.where(lines, tangent, 0.0),
             0.5 * (half / spread) ** 2 <= HEADROOM,
         )
 
@@ -155,8 +156,10 @@ class BumpPosterior:
             loose = float(np.exp(masses[open_cells] - top).sum())
             if loose <= 0.2 * float(np.exp(masses[cells.final] - top).sum()):
                 break
-            # Every open cell that holds more than its share of what may stay loose.
-            split = open_cells & (np.exp(masses - top) > 0.02 * loose / max(1, int(open_cells.sum())))
+            # Every open cell that holds more than a small part of what is loose: the others wait until they matter.
+            split = open_cells & (np.exp(masses - top) > 1e-3 * loose)
+            if not split.any():
+                split = open_cells
             middle = cells.middle[split]
             stuck = (middle <= cells.low[split]) | (middle >= cells.high[split])
             if stuck.all():

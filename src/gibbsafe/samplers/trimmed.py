@@ -24,6 +24,13 @@ def _arrays(*values: Any) -> tuple[Floats, ...]:
     return tuple(np.broadcast_arrays(*(np.atleast_1d(np.asarray(value, dtype=np.float64)) for value in values)))
 
 
+def _log_ratio(end: Floats, mode: Floats, difference: Floats) -> Floats:
+    """Return log(end/mode); close to the mode, log1p keeps the digits of the difference."""
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        close = np.abs(difference) < 0.5 * mode
+        return np.where(close, np.log1p(np.where(close, difference / mode, 0.0)), np.log(end / mode))
+
+
 class TrimmedGamma(LogConcave):
     """Densities ∝ θ^{shape−1} e^{−rate·θ} on [low, high], as functions of x = log(θ/mode).
 
@@ -37,13 +44,10 @@ class TrimmedGamma(LogConcave):
 
     def __init__(self, shape: Any, rate: Any, low: Any, high: Any) -> None:
         shape, rate, low, high = _arrays(shape, rate, low, high)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             self.mode = np.clip(shape / rate, low, high)
-            ends = [np.log(end / self.mode) for end in (low, high)]
-            near = [np.log1p((end - self.mode) / self.mode) for end in (low, np.where(np.isfinite(high), high, self.mode))]
         self.shape, self.pull = shape, rate * self.mode
-        wide = [np.abs(end) > 0.5 for end in ends]  # close to the mode, log1p keeps the digits of the difference
-        low_x, high_x = (np.where(far, end, close) for far, end, close in zip(wide, ends, near, strict=True))
+        low_x, high_x = (_log_ratio(end, self.mode, end - self.mode) for end in (low, high))
         scale = 1 / np.maximum(np.sqrt(self.pull), np.abs(shape - self.pull))
         self._low, self._high = low, high
         super().__init__(self._heights, np.minimum(low_x, 0.0), np.maximum(high_x, 0.0), scale)
@@ -87,27 +91,33 @@ class TrimmedBeta(LogConcave):
         self.mode = np.clip(free, low, high)
         self.rest = np.where(self.mode == free, b / (a + b), 1 - self.mode)
         self.a, self.b = a, b
-        with np.errstate(divide="ignore"):
-            low_x, high_x = (
-                np.log1p((end - self.mode) / self.mode) - np.log1p((self.mode - end) / self.rest) for end in (low, high)
-            )
+        low_x, high_x = (
+            _log_ratio(end, self.mode, end - self.mode) - _log_ratio(1 - end, self.rest, self.mode - end) for end in (low, high)
+        )
         total = (a + b) * self.mode * self.rest
         scale = 1 / np.maximum(np.sqrt(total), np.abs(a * self.rest - b * self.mode))
         self._low, self._high = low, high
         super().__init__(self._heights, np.minimum(low_x, 0.0), np.maximum(high_x, 0.0), scale)
 
     def _heights(self, x: Floats, index: Indices) -> Floats:
-        a, b, mode, rest = self.a[index], self.b[index], self.mode[index], self.rest[index]
-        # From the side that does not overflow: 1 + m(eˣ − 1) = eˣ(1 + (1 − m)(e⁻ˣ − 1)).
-        right = x > 0
-        shrink = np.log1p(np.where(right, rest, mode) * np.expm1(-np.abs(x)))
-        return np.asarray(np.where(right, -b, a) * x - (a + b) * shrink)
+        # Seen from the nearer of 0 and 1, so that neither the exponential nor a difference of large numbers spoils the digits.
+        with np.errstate(over="ignore"):
+            flip = self.mode[index] * np.exp(np.minimum(x, 700.0)) > self.rest[index]
+        near, far = (
+            np.where(flip, one, other)
+            for one, other in ((self.rest[index], self.mode[index]), (self.mode[index], self.rest[index]))
+        )
+        power, away = np.where(flip, self.b[index], self.a[index]), np.where(flip, -x, x)
+        grown = near * np.expm1(away)
+        shrink = np.where(grown > -0.5, np.log1p(np.maximum(grown, -0.5)), np.log(far + near * np.exp(away)))
+        return np.asarray(power * away - (self.a[index] + self.b[index]) * shrink)
 
     def theta(self, x: Floats, index: Indices) -> Floats:
         """Return the parameters at positions x."""
         mode, rest = self.mode[index], self.rest[index]
-        step = np.expm1(-np.abs(x))
-        moved = np.where(x > 0, -mode * rest * step / (1 + rest * step), mode * rest * step / (1 + mode * step))
+        right, step = x > 0, np.expm1(-np.abs(x))
+        left_over = np.where(right, mode + rest * (1 + step), rest + mode * (1 + step))
+        moved = np.where(right, -1.0, 1.0) * mode * rest * step / left_over
         return np.asarray(np.clip(mode + moved, self._low[index], self._high[index]))
 
     def draw_values(self, index: Indices, generator: np.random.Generator) -> Floats:

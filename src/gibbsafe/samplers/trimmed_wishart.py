@@ -30,31 +30,39 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 class _Sided(LogConcave):
-    """Densities ∝ a^k √(side) e^{−wa/2} on [low, high], ``side`` the distance from ``high`` (sign 1) or ``low`` (sign −1)."""
+    """Densities ∝ a^k √s e^{−wa/2} of a on the trim, s the distance from ``end``, its upper (sign 1) or lower (sign −1) point.
+
+    Everything is reckoned from ``end``: where a posterior piles up there, s has all its digits and a has none.
+    """
 
     def __init__(self, power: float, weights: Floats, trim: tuple[float, float], sign: float) -> None:
-        low, high = trim
-        end = high if sign > 0 else low
-        # k/a − sign/(2·side) = w/2, a quadratic: its smaller root below ``high``, its larger one above ``low``.
-        linear = 2 * power + weights * end + 1
-        root = np.sqrt(np.maximum(linear**2 - 8 * power * weights * end, 0.0))
-        with np.errstate(divide="ignore"):
-            free = 4 * power * end / (linear + root) if sign > 0 else (linear + root) / (2 * weights)
-        self.mode = np.clip(free, low, high)
+        end, width = trim[1] if sign > 0 else trim[0], trim[1] - trim[0]
+        # The mode has k/a − sign/(2s) = w/2, that is w·s² + b·s − end = 0.
+        linear = sign * (2 * power + 1 - weights * end)
+        root = np.sqrt(linear**2 + 4 * weights * end)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            free = np.where(linear >= 0, 2 * end / (linear + root), (root - linear) / (2 * weights))
+        self.side = np.minimum(np.where(free > 0, free, width), width)
+        self.mode = end - sign * self.side
         self._power, self._weights, self._sign = power, weights, sign
-        self._side = np.abs(end - self.mode)
-        slope = power / self.mode - sign / (2 * self._side) - weights / 2
-        curve = power / self.mode**2 + 1 / (2 * self._side**2)
-        super().__init__(self._heights, low - self.mode, high - self.mode, 1 / np.maximum(np.sqrt(curve), np.abs(slope)))
+        slope = power / self.mode - sign / (2 * self.side) - weights / 2
+        curve = power / self.mode**2 + 1 / (2 * self.side**2)
+        near, far = -self.side, width - self.side  # how far s can go down and up
+        low, high = (-far, -near) if sign > 0 else (near, far)
+        super().__init__(self._heights, low, high, 1 / np.maximum(np.sqrt(curve), np.abs(slope)))
 
     def _heights(self, x: Floats, index: Indices) -> Floats:
         with np.errstate(divide="ignore"):
-            side = 0.5 * np.log1p(np.maximum(-self._sign * x / self._side[index], -1.0))
+            side = 0.5 * np.log1p(np.maximum(-self._sign * x / self.side[index], -1.0))
         return np.asarray(self._power * np.log1p(x / self.mode[index]) + side - 0.5 * self._weights[index] * x)
+
+    def draw_sides(self, index: Indices, generator: np.random.Generator) -> Floats:
+        """Return draws of s."""
+        return np.maximum(self.side[index] - self._sign * self.draw(index, generator), 0.0)
 
     @property
     def log_mass(self) -> Floats:
-        top = self._power * np.log(self.mode) + 0.5 * np.log(self._side) - 0.5 * self._weights * self.mode
+        top = self._power * np.log(self.mode) + 0.5 * np.log(self.side) - 0.5 * self._weights * self.mode
         return np.asarray(top + np.log(self.masses()))
 
 
@@ -68,16 +76,17 @@ def _draw_diagonal_scale(
     best = int(np.argmin(log_masses))
     drawn = np.empty((count, 3))
     pending = np.arange(count)
-    low, high = trim
+    width = trim[1] - trim[0]
     while pending.size:
         index = np.tile(np.arange(2), pending.size)
         if best == 0:
-            ends = gamma.draw_values(index, generator).reshape(-1, 2)
+            above = gamma.draw_values(index, generator).reshape(-1, 2) - trim[0]
+            below = width - above
         else:
-            law = sided[best - 1]
-            ends = np.clip(law.mode[index] + law.draw(index, generator), low, high).reshape(-1, 2)
-        a, b = ends.T
-        limits = np.sqrt((high - a) * (high - b)), np.sqrt((a - low) * (b - low))
+            sides = np.minimum(sided[best - 1].draw_sides(index, generator), width).reshape(-1, 2)
+            above, below = (width - sides, sides) if best == 1 else (sides, width - sides)
+        limits = [np.sqrt(np.maximum(each[:, 0] * each[:, 1], 0.0)) for each in (below, above)]
+        a, b = (trim[0] + above).T
         if best == 0:
             y = np.sqrt(a * b) * (2 * generator.beta(power + 1, power + 1, pending.size) - 1)
             log_acceptance = np.zeros(pending.size)

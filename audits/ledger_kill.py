@@ -1,0 +1,151 @@
+"""Kill releases at random moments: no draw may ever be on disk uncharged, the chain must be whole and the sums right.
+
+Every attempt runs ``gibbsafe release`` in a process of its own and kills it (SIGKILL) after a random part of the time that a
+release takes, so that kills fall before the charge, between charge and file, between file and settlement, and after it. After
+every attempt the ledger is recomputed from its entries and every file in the folder is compared with it.
+
+    python audits/ledger_kill.py --kills 1000 --report docs/audit-ledger.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+import gibbsafe as gs
+from gibbsafe.cli import main as command
+from gibbsafe.ledger import Account, check, open_account
+
+STUDY = """
+n = 300
+adjacency = "replace-one"
+draws = 40
+[budget]
+epsilon = 0.02
+delta = 1e-6
+[model]
+name = "LogisticRegression"
+[columns.a]
+bounds = [0, 1]
+[columns.b]
+bounds = [0, 1]
+[target]
+name = "y"
+labels = [0, 1]
+"""
+
+
+def prepare(folder: Path, url: str | None) -> tuple[Account, str]:
+    """Write study and table, open the account; return it and its reference."""
+    generator = np.random.default_rng(0)
+    rows = np.column_stack([generator.uniform(size=(300, 2)), generator.integers(0, 2, 300)])
+    lines = [f"{a},{b},{int(y)}" for a, b, y in rows.tolist()]
+    (folder / "table.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
+    (folder / "study.toml").write_text(STUDY)
+    place, name = url or f"sqlite:///{folder / 'ledger.db'}", f"killed-{os.getpid()}-{time.time_ns()}"
+    return open_account(place, name, gs.Budget(8.0, 1e-3), adjacency="replace-one"), f"{place}#{name}"
+
+
+def release(folder: Path, reference: str, attempt: int) -> None:
+    """Run the command as a person would; the child of a fork never returns."""
+    sys.argv = ["gibbsafe", "release", str(folder / "study.toml"), "--data", str(folder / "table.csv"), "--quiet"]
+    sys.argv += ["--ledger", reference, "--key", str(attempt), "--out", str(folder / f"release-{attempt}.json")]
+    with contextlib.redirect_stderr(io.StringIO()):
+        command()
+
+
+def run_and_kill(folder: Path, reference: str, attempt: int, seconds: float | None) -> float:
+    """Fork a release and kill it after ``seconds`` (None: let it end); return how long it took."""
+    started = time.perf_counter()
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            release(folder, reference, attempt)
+        os._exit(0)
+    if seconds is not None:
+        time.sleep(seconds)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return time.perf_counter() - started
+
+
+def inspect(folder: Path, account: Account, attempt: int) -> str:
+    """Return at which moment the attempt was killed; raise if anything is on disk that was not charged."""
+    check(account)
+    charges = {entry["key"]: entry["state"] for entry in account.entries() if entry["kind"] == "charge"}
+    state, file = charges.get(str(attempt)), folder / f"release-{attempt}.json"
+    traces = list(folder.glob(f".release-{attempt}.json.*"))
+    if file.exists():
+        gs.verify(file)
+    if (file.exists() or traces) and state is None:
+        raise SystemExit(f"attempt {attempt}: a draw is on disk, but was never charged")
+    if state == "released" and not file.exists():
+        raise SystemExit(f"attempt {attempt}: marked released, but there is no file")
+    for trace in traces:
+        trace.unlink()
+    if state is None:
+        return "before the charge"
+    if state == "released":
+        return "after settlement"
+    return "between file and settlement" if file.exists() else "between charge and file"
+
+
+def audit(kills: int, url: str | None, seed: int) -> tuple[Counter[str], dict[str, object]]:
+    """Kill that many releases; return the moments that were hit and the account's final state."""
+    choose = random.Random(seed)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        account, reference = prepare(folder, url)
+        with contextlib.suppress(SystemExit):
+            release(folder, reference, -1)  # loads every library here, so that the children's time is the release's own
+        whole = [run_and_kill(folder, reference, -k, None) for k in range(2, 7)]
+        moments: Counter[str] = Counter()
+        for attempt in range(kills):
+            run_and_kill(folder, reference, attempt, choose.uniform(0.0, 1.2 * sorted(whole)[2]))
+            moments[inspect(folder, account, attempt)] += 1
+            (folder / f"release-{attempt}.json").unlink(missing_ok=True)
+        return moments, check(account)
+
+
+def main() -> None:
+    """Run the audit and write its report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--url", help="a PostgreSQL URL instead of a SQLite file")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--report", type=Path)
+    options = parser.parse_args()
+    started = time.perf_counter()
+    moments, state = audit(options.kills, options.url, options.seed)
+    kind = "PostgreSQL" if options.url else "SQLite"
+    lines = [
+        "# Audit: releases killed at random moments",
+        "",
+        f"`audits/ledger_kill.py --kills {options.kills}` on {kind}: {options.kills} releases were killed (SIGKILL) at random",
+        "moments. No draw was on disk without its charge, every file that was there verified, and after every kill the account's",
+        f"chain, sums and caps were recomputed from its entries ({state['entries']} in the end).",
+        "",
+        "| killed | times |",
+        "|---|---|",
+        *(f"| {moment} | {times} |" for moment, times in sorted(moments.items())),
+        "",
+    ]
+    print("\n".join(lines) + f"\n{time.perf_counter() - started:.0f} s")
+    if options.report is not None:
+        options.report.write_text("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""Sufficient statistics of a network of 50 nodes: one pass over the rows against `numpy.bincount` on ready-made joint codes."""
+
+import argparse
+import datetime
+
+import numpy as np
+from harness import best_of, log, machine, save, versions
+
+import gibbsafe as gs
+from gibbsafe.models.model import EncodingOptions
+
+NODES, STATES, PARENTS = 50, 4, 2
+
+
+def network(seed):
+    """Return a random network in which every node has up to two earlier ones as parents."""
+    rng = np.random.default_rng(seed)
+    chosen = {k: rng.choice(k, size=min(k, PARENTS), replace=False) for k in range(NODES)}
+    return gs.models.BayesianNetwork(
+        states={f"x{k}": STATES for k in range(NODES)},
+        parents={f"x{k}": [f"x{j}" for j in earlier] for k, earlier in chosen.items()},
+        smallest_probability=0.01,
+    )
+
+
+def joint_codes(model, codes):
+    """Return, per node, the number of its cell in every row as `numpy.bincount` likes it best, and the number of cells."""
+    place = {node: k for k, node in enumerate(model.nodes)}
+    made = []
+    for node in model.nodes:
+        cell = np.zeros(len(codes), dtype=np.intp)
+        for each in (*model.parents[node], node):
+            cell = cell * STATES + codes[:, place[each]]
+        made.append((cell, STATES ** (1 + len(model.parents[node]))))
+    return made
+
+
+def measure(rows, repeats):
+    model = network(seed=0)
+    codes = np.random.default_rng(1).integers(0, STATES, size=(rows, NODES), dtype=np.int8)
+    encode_seconds, blocks = best_of(1, lambda: model.encode(codes, EncodingOptions()))
+    joint = joint_codes(model, codes)
+
+    def counted():
+        return np.concatenate([np.bincount(cell, minlength=cells) for cell, cells in joint])
+
+    ratios, ours, theirs = [], [], []
+    for _ in range(repeats):  # in turn, so that both see the same machine
+        seconds, reference = best_of(1, counted)
+        passed, counts = best_of(1, lambda: model.count_cells(blocks))
+        ratios.append(passed / seconds)
+        ours.append(passed)
+        theirs.append(seconds)
+    assert np.array_equal(counts, reference)
+    return {
+        "rows": rows,
+        "nodes": NODES,
+        "states": STATES,
+        "parents": PARENTS,
+        "cells": model.parameters,
+        "repeats": repeats,
+        "ratio": float(np.median(ratios)),
+        "ratio_of_best": min(ours) / min(theirs),
+        "seconds": min(ours),
+        "bincount_seconds": min(theirs),
+        "encode_seconds": encode_seconds,
+    }
+
+
+def release_time(rows):
+    """Return the seconds of a whole release of one draw: encoding, counting, and an exact draw of every table."""
+    model = network(seed=0)
+    codes = np.random.default_rng(2).integers(0, STATES, size=(rows, NODES), dtype=np.int8)
+    plan = gs.plan(model, gs.Budget(1.0), n=rows, adjacency="replace-one")
+    seconds, _ = best_of(1, lambda: plan.release(codes, generator=np.random.default_rng(0)))
+    return {"rows": rows, "parameters": model.parameters, "seconds": seconds}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    quick = parser.parse_args().quick
+    rows = 100_000 if quick else 1_000_000
+    counting = measure(rows, repeats=9)
+    log(f"network counts: {counting['ratio']:.2f} times numpy.bincount ({counting['seconds']:.3f} s)")
+    document = {
+        "date": datetime.date.today().isoformat(),
+        "quick": quick,
+        "machine": machine(),
+        "versions": versions(),
+        "counting": counting,
+        "release": release_time(rows),
+    }
+    save("network_statistics", document)
+
+
+if __name__ == "__main__":
+    main()

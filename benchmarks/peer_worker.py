@@ -1,0 +1,105 @@
+"""Runs inside the peers' environment: reads request.json and in.npz of a folder, writes out.npz. Knows nothing of gibbsafe."""
+
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+
+def logistic(arrays, request):
+    """diffprivlib's logistic regression for every (epsilon, C, seed): coefficients, intercept last if fitted."""
+    from diffprivlib.models import LogisticRegression
+
+    found, seconds = [], []
+    for epsilon, c, seed in request["fits"]:
+        start = time.perf_counter()
+        model = LogisticRegression(
+            epsilon=epsilon,
+            data_norm=request["data_norm"],
+            C=c,
+            fit_intercept=request["fit_intercept"],
+            max_iter=2000,
+            tol=1e-6,
+            random_state=seed,
+        ).fit(arrays["X"], arrays["y"])
+        seconds.append(time.perf_counter() - start)
+        found.append(np.append(model.coef_[0], model.intercept_ if request["fit_intercept"] else []))
+    return {"theta": np.array(found), "seconds": np.array(seconds)}
+
+
+def linear(arrays, request):
+    """diffprivlib's linear regression for every (epsilon, seed): coefficients, intercept last."""
+    from diffprivlib.models import LinearRegression
+
+    found = []
+    for epsilon, seed in request["fits"]:
+        model = LinearRegression(
+            epsilon=epsilon,
+            bounds_X=tuple(request["bounds_X"]),
+            bounds_y=tuple(request["bounds_y"]),
+            fit_intercept=True,
+            random_state=seed,
+        ).fit(arrays["X"], arrays["y"])
+        found.append(np.append(model.coef_, model.intercept_))
+    return {"theta": np.array(found)}
+
+
+def diffprivlib_mean(arrays, request):
+    """diffprivlib's mean of every coordinate, the budget split evenly among them (pure ε)."""
+    from diffprivlib.tools import mean
+
+    X = arrays["X"]
+    low, high = request["bounds"]
+    d = X.shape[1]
+    return {
+        "mean": np.array(
+            [
+                mean(X, axis=0, epsilon=epsilon, bounds=(np.full(d, low), np.full(d, high)), random_state=seed)
+                for epsilon, seed in request["fits"]
+            ]
+        )
+    }
+
+
+def opendp_mean(arrays, request):
+    """OpenDP: coordinates clamped, summed, Gaussian noise calibrated by OpenDP's own (ε, δ) map; replace-one, size public."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib", "floating-point")
+    X = arrays["X"]
+    n, d = X.shape
+    low, high = request["bounds"]
+    found = []
+    for epsilon, repeats in request["fits"]:
+        space = dp.vector_domain(dp.atom_domain(bounds=(low, high), nan=False), size=n), dp.symmetric_distance()
+        one = dp.t.make_mean(*space)
+
+        def build(scale, one=one):
+            noisy = one >> dp.m.then_gaussian(scale)
+            return dp.c.make_zCDP_to_approxDP(dp.c.make_composition([noisy] * d))
+
+        scale = dp.binary_search(
+            lambda s: build(s).map(2).epsilon(request["delta"]) <= epsilon, bounds=(1e-9, 1e6)
+        )
+        release = one >> dp.m.then_gaussian(scale)
+        found.append([[release(X[:, j].tolist()) for j in range(d)] for _ in range(repeats)])
+    return {"mean": np.array(found)}
+
+
+def main():
+    folder = Path(sys.argv[1])
+    request = json.loads((folder / "request.json").read_text())
+    with np.load(folder / "in.npz") as found:
+        arrays = dict(found)
+    tasks = {"logistic": logistic, "linear": linear, "diffprivlib_mean": diffprivlib_mean, "opendp_mean": opendp_mean}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answer = tasks[request["task"]](arrays, request)
+    np.savez(folder / "out.npz", **answer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""A plan as a mechanism to be audited: its own sampler and rounding, run many times at once, and the score that tells it best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gibbsafe.audit.frames import values_of
+from gibbsafe.audit.plans import posteriors_of
+from gibbsafe.plan import Plan
+from gibbsafe.randomness import use
+from gibbsafe.samplers import SAMPLERS
+
+__all__ = ["mechanism_of", "score_of"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+def mechanism_of(plan: Plan, generator: np.random.Generator | None = None) -> Callable[[Any, int], Floats]:
+    """Return the plan as a vectorised mechanism: (data, runs) → (runs, draws × parameters), scaled and on the plan's grid.
+
+    Draws of one release are independent, so many releases of one stage are sampled at once; an estimate in several stages is
+    released run by run. A seeded generator is for tests, and for one process.
+    """
+
+    def run(data: Any, runs: int) -> Floats:
+        random, _ = use(generator)
+        if len(plan.stages) > 1:
+            releases = [plan.release(data, generator=random, progress=False).draws for _ in range(runs)]
+            return np.stack([plan.model.from_original(draws).ravel() for draws in releases])
+        (posterior,), sampler, (stage,) = posteriors_of(plan, data), SAMPLERS[plan.sampler], plan.stages
+        scaled, _ = sampler.function(posterior, runs * stage.draws, random, None, **sampler.options(stage))
+        return np.asarray((np.round(scaled / plan.grid) * plan.grid).reshape(runs, -1))
+
+    return run
+
+
+def score_of(plan: Plan, data: Any, neighbour: Any) -> Callable[[Floats], Floats]:
+    """Return the log density ratio of the two posteriors, summed over draws, up to a constant.
+
+    For exact samplers no score tells the data sets apart better; for Langevin and for estimates in stages it is a good one.
+    """
+    first, second = posteriors_of(plan, data, neighbour)
+    width = plan.model.parameters
+
+    def score(outputs: Floats) -> Floats:
+        thetas = outputs.reshape(-1, width)
+        return np.asarray((values_of(second, thetas) - values_of(first, thetas)).reshape(len(outputs), -1).sum(axis=1))
+
+    return score

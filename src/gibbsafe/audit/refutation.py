@@ -1,0 +1,142 @@
+"""Searching data and parameters for a violation of what a model declares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gibbsafe._validate import count, fail
+from gibbsafe.audit.checks import Attack, attacks
+from gibbsafe.audit.field import Field
+from gibbsafe.models.model import Model
+
+__all__ = ["Counterexample", "Refutation", "refute"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+#: A found value must exceed the declared one by more than rounding of the search explains.
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Counterexample:
+    """A violation: what was declared, what was found, at which records (data sets of one) and scaled parameter."""
+
+    constant: str
+    declared: float
+    found: float
+    records: tuple[Any, ...]
+    parameter: Floats | None
+    statement: str
+
+    def __str__(self) -> str:
+        return f"{self.constant}: {self.statement}; declared {self.declared:.6g}, found {self.found:.6g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Refutation:
+    """The outcome of `refute`: a counterexample or None, what was checked and how near each check came, and the effort."""
+
+    model: str
+    counterexample: Counterexample | None
+    checked: tuple[tuple[str, float], ...]
+    evaluations: int
+
+    @property
+    def refuted(self) -> bool:
+        """Whether a counterexample was found."""
+        return self.counterexample is not None
+
+    def __str__(self) -> str:
+        if self.counterexample is not None:
+            return f"{self.model}: refuted by {self.counterexample}"
+        reached = ", ".join(f"{name} {share:.3g}" for name, share in self.checked)
+        return f"{self.model}: not refuted by {self.evaluations:,} evaluations (largest share of each constant: {reached})"
+
+
+def refute(model: Model, *, records: Sequence[Any] | None = None, effort: int = 60, seed: int = 0) -> Refutation:
+    """Search for a violation of the constants that a model declares, and return the first one found.
+
+    Looked at: Lipschitz constants of the loss and of the difference of losses under replacement of a whole record (weighted by
+    prior precisions, as theorems use them), smoothness, (strong) convexity, ranges of losses and differences, self-concordance
+    and derivatives of the scalar loss, gradients against numerical derivatives, and clipping: records with entries like 1e300
+    or, replaced, NaN count like any other. Random search over records and parameters, then ascent from the best.
+
+    Args:
+        model: any model, also one of your own.
+        records: extreme records, data sets of one; by default the model's own `corners`.
+        effort: pairs of records per check.
+        seed: of the search.
+
+    Not being refuted proves nothing; it says that this much effort found nothing.
+
+    >>> import gibbsafe as gs
+    >>> gs.audit.refute(gs.models.LogisticRegression(dimension=2)).refuted
+    False
+    """
+    if not isinstance(model, Model):
+        fail("model", model, "a model of gibbsafe.models")
+    field = Field(model, records, np.random.default_rng(seed))
+    if field.broken:
+        record, reason = field.broken[0]
+        return Refutation(model.name, _broken(record, reason), (("clipping", math.inf),), field.evaluations)
+    checked: dict[str, float] = {"clipping": 0.0}
+    for attack in attacks(field):
+        share, found = _carry_out(attack, field, count("effort", effort))
+        checked[attack.constant] = max(share, checked.get(attack.constant, -math.inf))
+        if found is not None:
+            return Refutation(model.name, found, tuple(checked.items()), field.evaluations)
+    return Refutation(model.name, None, tuple(checked.items()), field.evaluations)
+
+
+def _broken(record: Any, reason: str) -> Counterexample:
+    return Counterexample("clipping", 0.0, math.inf, (record,), None, f"a record inside the machine's numbers ended in {reason}")
+
+
+def _carry_out(attack: Attack, field: Field, effort: int) -> tuple[float, Counterexample | None]:
+    """Return the largest share of the declared value that was reached, and a counterexample if it is above 1."""
+    best_share, best = -math.inf, None
+    for chosen in _choices(len(field.posteriors), attack.arity, effort, field.generator):
+        share, theta = attack.best([field.posteriors[k] for k in chosen], field.thetas)
+        if share > best_share:
+            best_share, best = share, (chosen, theta)
+    if best is None:
+        return best_share, None
+    chosen, theta = best
+    posteriors = [field.posteriors[k] for k in chosen]
+    share, theta = _ascend(lambda point: attack.share(posteriors, field.admitted(point)), theta, best_share)
+    best_share = max(best_share, share)
+    if best_share <= 1 + ROUNDING:
+        return best_share, None
+    found = attack.declared * best_share
+    records = tuple(field.records[k] for k in chosen)
+    return best_share, Counterexample(attack.constant, attack.declared, found, records, field.admitted(theta), attack.statement)
+
+
+def _choices(records: int, arity: int, effort: int, generator: np.random.Generator) -> Iterator[tuple[int, ...]]:
+    """Yield which records to attack with: every one, or every pair of the first ones and random pairs."""
+    if arity == 1:
+        yield from ((k,) for k in range(records))
+        return
+    near = min(records, 12)
+    yield from ((i, j) for i in range(near) for j in range(near) if i != j)
+    yield from ((int(i), int(j)) for i, j in generator.integers(0, records, (4 * effort, 2)) if i != j)
+
+
+def _ascend(objective: Callable[[Floats], float], start: Floats, value: float, rounds: int = 40) -> tuple[float, Floats]:
+    """Climb from a starting point by growing and shrinking random and axis steps: losses may have kinks."""
+    rng = np.random.default_rng(1)
+    point, step = np.array(start), 0.1 * max(1.0, float(np.abs(start).max(initial=0.0)))
+    for _ in range(rounds):
+        directions = np.concatenate([np.eye(len(point)), -np.eye(len(point)), rng.standard_normal((4, len(point)))])
+        values = [objective(point + step * direction) for direction in directions]
+        k = int(np.argmax(values))
+        if values[k] > value:
+            point, value, step = point + step * directions[k], values[k], 2 * step
+        else:
+            step /= 2
+    return value, point

@@ -1,0 +1,38 @@
+"""``gibbsafe audit``: try to refute what a plan claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gibbsafe.cli.app import Json, app, print_json
+
+
+@app.command("audit")
+def audit(
+    source: Annotated[Path, typer.Argument(help="A plan (JSON) or a study (TOML).")],
+    draws: Annotated[int, typer.Option(help="Runs of the mechanism on each of the two data sets.")] = 2000,
+    confidence: Annotated[float, typer.Option(help="Confidence of the lower bound from runs.")] = 0.99,
+    seconds: Annotated[float | None, typer.Option(help="Stop sampling after this long.")] = None,
+    workers: Annotated[int, typer.Option(help="Processes that sample.")] = 1,
+    out: Annotated[Path | None, typer.Option(help="Draw claimed, exact and estimated curve here (PNG, PDF or SVG).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Search for the worst neighbouring data sets and try to refute the plan's claim on them; exit 1 if it is refuted.
+
+    Needs no data: the audit makes its own. Example: `gibbsafe audit plan.json --draws 20000 --out audit.png`
+    """
+    from gibbsafe.audit import audit_plan
+    from gibbsafe.cli.inputs import load_plan
+
+    found = audit_plan(load_plan(source), draws=draws, confidence=confidence, seconds=seconds, workers=workers)
+    if out is not None:
+        found.draw(out)
+    if as_json:
+        print_json(found.to_dict() | ({} if out is None else {"picture": str(out)}))
+    else:
+        typer.echo(str(found) + ("" if out is None else f"\nwrote {out}"))
+    if found.refuted:
+        raise typer.Exit(1)

@@ -1,0 +1,51 @@
+"""``gibbsafe estimate``: privacy estimated by simulation, as a study's ``[contamination]`` table says."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gibbsafe.cli.app import Json, app, print_json
+from gibbsafe.errors import GibbsafeError
+
+
+def _table(path: Path) -> dict[str, Any]:
+    """Return the contamination table of a study file."""
+    try:
+        study = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise GibbsafeError(f"{path}: not a TOML file ({error})") from error
+    except UnicodeDecodeError as error:
+        raise GibbsafeError(f"{path}: not a text file") from error
+    table = study.get("contamination")
+    if not isinstance(table, dict):
+        raise GibbsafeError(f"{path}: has no [contamination] table; it names the model, n, truth and repeats")
+    return table
+
+
+@app.command("estimate")
+def estimate(
+    study: Annotated[Path, typer.Argument(help="A study file with a [contamination] table.")],
+    workers: Annotated[int | None, typer.Option(help="Processes; the numbers do not depend on how many.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Estimate ε by simulation (Algorithm 1 of Hu et al. 2026). No data are read; it is not a differential-privacy guarantee.
+
+    Example: `gibbsafe estimate study.toml --json`
+    """
+    from gibbsafe.contamination import estimate_from_dict
+
+    table = _table(study)
+    if workers is not None:
+        table["workers"] = workers
+    made = estimate_from_dict(table, progress=False if as_json else None)
+    if as_json:
+        print_json(made.to_dict())
+        return
+    typer.echo(str(made))
+    typer.echo(made.promise)
+    for note in made.notes:
+        typer.echo(f"note: {note}")

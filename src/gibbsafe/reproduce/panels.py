@@ -1,0 +1,37 @@
+"""Several axes in one picture, in the look of `gibbsafe.reproduce.plotting`."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gibbsafe._files import write_whole
+from gibbsafe.errors import GibbsafeError
+
+__all__ = ["panels"]
+
+
+@contextmanager
+def panels(path: Path | str, rows: int, columns: int, *, width: float = 10.0, height: float = 4.0) -> Iterator[Any]:
+    """Yield an array of axes to draw on and write the picture to ``path``, whole or not at all."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise GibbsafeError("matplotlib is not installed: install gibbsafe[plots] to draw pictures") from error
+    target = Path(path)
+    drawing = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(drawing)
+    axes = drawing.subplots(rows, columns, squeeze=False)
+    for each in axes.flat:
+        each.spines[["top", "right"]].set_visible(False)
+    yield axes
+    buffer = io.BytesIO()
+    try:
+        drawing.savefig(buffer, dpi=150, format=target.suffix.lstrip(".") or "png")
+    except ValueError as error:
+        raise GibbsafeError(f"{target}: {error}") from error
+    write_whole(target, buffer.getvalue())

@@ -1,0 +1,17 @@
+"""The audits' own examples, read from beside the tests."""
+
+import importlib.util
+from pathlib import Path
+
+AUDITS = Path(__file__).parents[2] / "audits"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"audits_{name}", AUDITS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+EXAMPLES = load("examples").EXAMPLES
+MODELS = [(name, what) for name, examples in EXAMPLES.items() for what in examples]

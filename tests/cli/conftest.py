@@ -1,0 +1,73 @@
+"""Commands run in-process as the shell would: arguments in, exit code, stdout and stderr out."""
+
+import pytest
+
+from gibbsafe.cli import main
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setattr("sys.argv", ["gibbsafe", *map(str, arguments)])
+        capsys.readouterr()
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def refused(run):
+    """Run a command that must be refused: exit code 1 and one line on stderr, which is returned."""
+
+    def call(*arguments):
+        code, out, err = run(*arguments)
+        assert code == 1, (code, out, err)
+        assert err.startswith("gibbsafe: ")
+        assert err.count("\n") == 1
+        assert not out
+        return err
+
+    return call
+
+
+STUDY = """
+n = 40
+adjacency = "replace-one"
+draws = 2
+[budget]
+epsilon = 0.5
+delta = 1e-6
+[model]
+name = "LogisticRegression"
+[columns.age]
+bounds = [0, 100]
+[columns.ward]
+levels = ["a", "b", "?"]
+other = "?"
+missing = "?"
+[target]
+name = "outcome"
+labels = ["no", "yes"]
+[ledger]
+account = "clinic"
+"""
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch, run):
+    """A folder with a study, a table and an open account; every test works inside it."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{20 + k},{'abz'[k % 3]},{'no' if k % 2 else 'yes'}" for k in range(40)]
+    (tmp_path / "table.csv").write_text("\n".join(["age,ward,outcome", *lines]) + "\n")
+    (tmp_path / "study.toml").write_text(STUDY)
+    code, _, err = run(
+        "ledger", "open", "ledger.db#clinic", "--epsilon", 2, "--delta", 1e-6, "--adjacency", "replace-one", "--quiet"
+    )
+    assert code == 0, err
+    return tmp_path
