@@ -68,7 +68,7 @@ def opendp_mean(arrays, request):
     """OpenDP: coordinates clamped, summed, Gaussian noise calibrated by OpenDP's own (ε, δ) map; replace-one, size public."""
     import opendp.prelude as dp
 
-    dp.enable_features("contrib", "floating-point")
+    dp.enable_features("contrib", "idealized-numerics")
     X = arrays["X"]
     n, d = X.shape
     low, high = request["bounds"]
@@ -81,9 +81,9 @@ def opendp_mean(arrays, request):
             noisy = one >> dp.m.then_gaussian(scale)
             return dp.c.make_zCDP_to_approxDP(dp.c.make_composition([noisy] * d))
 
-        scale = dp.binary_search(
-            lambda s: build(s).map(2).epsilon(request["delta"]) <= epsilon, bounds=(1e-9, 1e6)
-        )
+        unit = (high - low) / n * d**0.5
+        bounds = (0.3 * unit, 1000 * unit)  # smaller scales overflow inside OpenDP
+        scale = dp.binary_search(lambda s: build(s).map(2).epsilon(request["delta"]) <= epsilon, bounds=bounds)
         release = one >> dp.m.then_gaussian(scale)
         found.append([[release(X[:, j].tolist()) for j in range(d)] for _ in range(repeats)])
     return {"mean": np.array(found)}

@@ -202,8 +202,7 @@ def sampler_switched_on_observed_acceptance():
 
     def mechanism(data):
         release = exact.release(data, on_invalid="replace", generator=rng, progress=False)
-        tried = sum(each.proposals for each in release.curator_diagnostics.values)
-        if tried > 8:  # "too slow"
+        if any(each.accepted < each.evaluated for each in release.curator_diagnostics.values):  # "rejects too much"
             return other.release(data, on_invalid="replace", generator=rng, progress=False)
         return release
 

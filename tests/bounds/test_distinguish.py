@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from gibbsafe import ParameterError
+from gibbsafe import ParameterError, PremiseError
 from gibbsafe.bounds import (
     empirical_ball,
     error_of_any_test,
+    family_reconstruction_error,
     lipschitz_distance,
     reconstruction_error,
     stochastic_distance,
 )
-from gibbsafe.models.beta_bernoulli import BetaPosterior
+from gibbsafe.models.beta_bernoulli import BetaBernoulli, BetaPosterior
 
 
 @pytest.mark.parametrize("chance", [0.02, 0.3, 0.5])
@@ -72,8 +73,8 @@ def test_no_test_beats_the_error_bound(draws):
 def test_le_cam_for_trimmed_beta_posteriors():
     """No estimator of the number of successes is nearer than the bound in the worst case: two-point Bayes risk, exact."""
     n, trim = 40, (0.4, 0.6)
-    width = 2 * math.log(0.6 / 0.4)
-    bound = reconstruction_error(width, largest=n)
+    bound = family_reconstruction_error(BetaBernoulli(trim=trim), n)
+    assert bound == pytest.approx(reconstruction_error(2 * math.log(0.6 / 0.4), largest=n))
     posteriors = [BetaPosterior(1 + k, 1 + n - k, *trim) for k in range(n + 1)]
     exact = max(
         (b - a) / 2 * (1 - posteriors[b].hockey_stick(posteriors[a], 0.0)) for a in range(0, n, 4) for b in range(a + 1, n + 1, 3)
@@ -87,3 +88,5 @@ def test_reconstruction_gets_easier_with_more_draws_and_bad_input_is_refused():
     assert reconstruction_error(0.0, largest=10) == pytest.approx(5.0)
     with pytest.raises(ParameterError, match=r"largest = 0\.5: must be at least one unit"):
         reconstruction_error(0.1, largest=0.5)
+    with pytest.raises(PremiseError, match="trim its prior"):
+        family_reconstruction_error(BetaBernoulli(), 10)

@@ -1,7 +1,10 @@
 """Commands run in-process as the shell would: arguments in, exit code, stdout and stderr out."""
 
+import shutil
+
 import pytest
 
+import gibbsafe as gs
 from gibbsafe.cli import main
 
 
@@ -59,15 +62,20 @@ account = "clinic"
 """
 
 
-@pytest.fixture
-def desk(tmp_path, monkeypatch, run):
-    """A folder with a study, a table and an open account; every test works inside it."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="session")
+def template(tmp_path_factory):
+    """A folder with a study, a table and an open account."""
+    folder = tmp_path_factory.mktemp("desk")
     lines = [f"{20 + k},{'abz'[k % 3]},{'no' if k % 2 else 'yes'}" for k in range(40)]
-    (tmp_path / "table.csv").write_text("\n".join(["age,ward,outcome", *lines]) + "\n")
-    (tmp_path / "study.toml").write_text(STUDY)
-    code, _, err = run(
-        "ledger", "open", "ledger.db#clinic", "--epsilon", 2, "--delta", 1e-6, "--adjacency", "replace-one", "--quiet"
-    )
-    assert code == 0, err
+    (folder / "table.csv").write_text("\n".join(["age,ward,outcome", *lines]) + "\n")
+    (folder / "study.toml").write_text(STUDY)
+    gs.ledger.open_account(f"sqlite:///{folder / 'ledger.db'}", "clinic", gs.Budget(2.0, 1e-6), adjacency="replace-one")
+    return folder
+
+
+@pytest.fixture
+def desk(template, tmp_path, monkeypatch):
+    """A copy of the template; every test works inside its own."""
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path

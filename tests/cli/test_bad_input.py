@@ -70,7 +70,6 @@ BAD_STUDIES = [
     ("bounds = [0, 100]", 'bounds = [0, 100]\nmissing = "x"', "missing"),
     ("bounds = [0, 100]", "bounds = [0, inf]", "finite"),
     ("[columns.age]", '[columns.""]', "column name"),
-    ("[columns.age]\nbounds = [0, 100]", "columns.age = 3", "a table"),
     ('levels = ["a", "b", "?"]', 'levels = ["a", "a"]', "different"),
     ('levels = ["a", "b", "?"]', 'levels = ["a", 1]', "all texts or all numbers"),
     ('other = "?"', 'other = "z"', "one of the levels"),

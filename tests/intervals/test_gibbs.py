@@ -72,9 +72,15 @@ def regression_data(n=300, d=2):
     return X, X[:, 0] + rng.normal(0, 0.3, n)
 
 
+def weak_signal():
+    """Return 50 draws for 5,000 labels that depend on the first feature by a slope of 1."""
+    X, _ = regression_data(5000)
+    y = (np.random.default_rng(5).random(5000) < expit(X[:, 0])).astype(int)
+    return one_release(gs.models.LogisticRegression(dimension=2, radius=1.0), (X, y), 5000, 50)
+
+
 def test_parts_are_the_formulas():
-    X, y = regression_data()
-    release = one_release(gs.models.LogisticRegression(dimension=2, radius=1.0), (X, (y > 0).astype(int)), 300, 50)
+    release = weak_signal()
     found = release.interval(0.9)
     variance = release.draws.var(axis=0, ddof=1)
     beta = release.plan.inverse_temperature
@@ -88,8 +94,7 @@ def test_parts_are_the_formulas():
 
 
 def test_higher_levels_and_larger_radii_are_wider():
-    X, y = regression_data()
-    release = one_release(gs.models.LogisticRegression(dimension=2, radius=1.0), (X, (y > 0).astype(int)), 300, 50)
+    release = weak_signal()
     base, level = release.interval(0.8), release.interval(0.99)
     assert (level.upper - level.lower > base.upper - base.lower).all()
     near, far = (release.interval(0.9, radius=radius) for radius in (0.1, 5.0))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from gibbsafe.intervals.shrinkage import Spread, growth
+from gibbsafe.intervals.shrinkage import Spread, growth, growth_at_root
 
 
 def spread(covariance, weight, kappa, mean):
@@ -82,3 +82,16 @@ def test_growth_solves_its_equation():
         assert -math.expm1(-distance) == pytest.approx(q)
     assert growth(1e-12) == 1.0
     assert growth(2.0) == math.inf
+
+
+@given(st.floats(0, 2), st.floats(0, 2))
+def test_growth_at_root_is_the_least_root(near, wide):
+    found = growth_at_root(near, wide)
+    grid = np.linspace(near, 30, 20_001)[1:]
+    held = grid >= near + wide * (grid / -np.expm1(-grid) - 1)
+    if math.isinf(found):
+        assert not held[grid < 20].any()
+    else:
+        root = near + wide * (found - 1)
+        assert not held[grid < root * (1 - 1e-4) - 1e-3].any()
+        assert root >= near

@@ -175,6 +175,25 @@ def test_lipschitz_parameters(name):
     assert masses[0] < 0.12
 
 
+def test_the_papers_theorems_price_the_same_families():
+    """Never more than the range allows; the second assumption claims total variation of the ordinary posterior."""
+    for name in FAMILIES:
+        model = FAMILIES[name]
+        by_range, by_metric = (
+            planned(model, budget=gs.Budget(1.0), theorem=theorem) for theorem in ("bounded-range", "lipschitz-metric")
+        )
+        assert by_metric.inverse_temperature <= by_range.inverse_temperature * (1 + 1e-12)
+    narrow = gs.models.ExponentialRate(trim=(0.2, 0.25), bound=0.1)
+    plan = gs.plan(narrow, gs.Budget(0.1, 0.5), n=2, adjacency=REPLACE, theorem="stochastic-lipschitz")
+    constants = plan.constants
+    total = constants.likelihood_ratio_bound * (constants.stochastic_floor + 1 / constants.stochastic_rate) * 0.1
+    assert plan.guarantee.delta(0.0) == pytest.approx(math.sqrt(total), rel=1e-9)
+    first, second = (posterior_of(plan, np.array([0.1, end])) for end in (0.0, 0.1))
+    assert first.hockey_stick(second, 0.0) <= plan.guarantee.delta(0.0)
+    with pytest.raises(gs.PremiseError, match="untempered"):
+        gs.plan(narrow, gs.Budget(0.1, 0.5), n=2, adjacency=REPLACE, theorem="stochastic-lipschitz", inverse_temperature=0.5)
+
+
 # -- tables -------------------------------------------------------------------------------------------------------------
 
 
@@ -193,6 +212,8 @@ def test_tables_give_the_same_draws_as_arrays(name):
     plan = planned(model)
     by_array, by_table = (plan.release(each, generator=np.random.default_rng(1)).draws for each in (data, table))
     np.testing.assert_array_equal(by_array, by_table)
+    spilled = plan.release(table, generator=np.random.default_rng(1), memory=64)  # bytes: encoded rows go to a file
+    np.testing.assert_array_equal(by_array, spilled.draws)
     capped = planned(model, rows_per_person=2)
     capped.release(table, persons="who", generator=np.random.default_rng(1))
     with pytest.raises(gs.DomainError, match="found 0 times"):

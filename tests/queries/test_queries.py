@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import gibbsafe as gs
 from gibbsafe import queries
@@ -57,6 +58,20 @@ def test_means_and_quantiles_maximise_average_utility(many):
     for other in np.linspace(column.min(), column.max(), 101):
         assert np.mean((column - mean) ** 2) <= np.mean((column - other) ** 2) + 1e-12
         assert pinball(quantile) <= pinball(other) + 1e-9
+
+
+def test_levels_of_quantiles_are_as_near_as_stated():
+    """Normal draws: the true level of the median and of both ends of an interval, 400 repetitions, failing at most 10 %."""
+    rng = np.random.default_rng(1)
+    model = gs.models.GaussianMean(dimension=1)
+    failures = 0
+    for _ in range(400):
+        sample = queries.Sample(rng.standard_normal((25, 1)), ("mean0",), model)
+        answers = [queries.quantile(0.5).respond(sample, 0.1, 1), queries.credible_interval(0.8).respond(sample, 0.1, 1)]
+        values = np.concatenate([answers[0].value, answers[1].value[0]])
+        off = np.abs(ndtr(values) - [0.5, 0.1, 0.9]).max()
+        failures += off > answers[0].error.bound
+    assert failures / 400 <= 0.1
 
 
 def test_probability_by_text_or_function(many):

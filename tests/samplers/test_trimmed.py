@@ -8,6 +8,8 @@ import itertools
 import mpmath as mp
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from gibbsafe.samplers.log_concave import LogConcave
@@ -77,6 +79,39 @@ def test_gamma_masses(case):
 def test_beta_masses(case):
     expected = mp.log(exact_beta_mass(*case))
     assert log_beta_mass(*case) == pytest.approx(float(expected), rel=1e-13, abs=1e-12)
+
+
+SHAPES = st.floats(1e-3, 1e6)
+
+
+@given(SHAPES, SHAPES, st.floats(-6, 2), st.floats(1e-3, 3), st.floats(0.01, 0.99))
+@settings(max_examples=60)
+def test_masses_of_parts_add_up(first, second, start, width, share):
+    """Gammas on a trim given by its logarithms, betas by its logits."""
+    ends = np.array([start, start + share * width, start + width])
+    for law, points in ((log_gamma_mass, np.exp(ends)), (log_beta_mass, 1 / (1 + np.exp(-ends)))):
+        low, middle, high = points.tolist()
+        parts = np.logaddexp(law(first, second, low, middle), law(first, second, middle, high))
+        whole = law(first, second, low, high)
+        assert parts == pytest.approx(whole, rel=1e-12, abs=1e-9)
+
+
+HOSTILE = (1e-8, 0.5, 3.7, 1e9, 1e13)
+
+
+def test_hostile_numbers_are_drawn_without_a_warning():
+    """Shapes and rates of any size, trims from 1e-300 to 1e300 and of width 1e-12: warnings are errors here."""
+    generator, index = np.random.default_rng(6), np.zeros(20, dtype=np.intp)
+    for shape, rate in itertools.product(HOSTILE, (0.0, 5e-324, 1e-9, 1e6, 1e300)):
+        for low, high in ((1e-300, 1e300), (1.0, 1 + 1e-12), (1e-12, 1e-11)):
+            draws = TrimmedGamma(shape, rate, low, high).draw_values(index, generator)
+            assert ((draws >= low) & (draws <= high)).all()
+    for a, b in itertools.product(HOSTILE, HOSTILE):
+        for low, high in ((0.0, 1.0), (1e-300, 1 - 1e-16), (0.5, 0.5 + 1e-12), (1 - 1e-9, 1 - 1e-10)):
+            law = TrimmedBeta(a, b, low, high)
+            draws = law.draw_values(index, generator)
+            assert ((draws >= low) & (draws <= high)).all()
+            assert np.isfinite(law.log_mass).all()
 
 
 def test_a_flat_gamma_is_uniform():

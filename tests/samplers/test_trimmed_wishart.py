@@ -68,6 +68,13 @@ def test_flipping_an_axis_changes_nothing():
     assert kstest(draws[:2000, 0, 0], draws[2000:, 1, 1]).pvalue > FALSE_ALARM
 
 
+def test_hostile_numbers_are_drawn_without_a_warning():
+    for power, trim in itertools.product((0.0, 0.5, 1e9), ((0.5, 2.0), (1e-6, 1e6), (1.0, 1 + 1e-9))):
+        for weights in itertools.combinations_with_replacement((0.0, 5e-324, 1e3, 1e15), 2):
+            draws = draw_precisions(power, np.diag(weights), trim, 10, np.random.default_rng(5))
+            assert np.isfinite(draws).all()
+
+
 def test_tries_are_bounded_for_every_scale_power_and_trim():
     """At least a quarter accepted, over posteriors piled up at either end, at both, or in the middle."""
     for power, trim in itertools.product((0.0, 3.0, 1e3, 1e6), ((1e-3, 10.0), (0.5, 2.0), (1.0, 1 + 1e-6))):

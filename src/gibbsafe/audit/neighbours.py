@@ -59,7 +59,7 @@ def worst_neighbours(
         plan: any plan with one stage.
         records: extreme records, data sets of one; by default the model's own `corners`.
         epsilon: where δ is maximised; by default at half of the plan's claim.
-        effort: how many candidates to look at before the optimiser starts.
+        effort: how many candidates to look at before the optimiser starts, and about as many again by it.
 
     Candidates are pairs of extreme records (opposite labels and ends of the domain among them) beside a rest that is all of one
     kind or split in halves; under add-remove several sizes, the empty data set included. They are ranked by an approximation,
@@ -155,7 +155,9 @@ class _Search:
         """Move parts of the rest to other records and blend the two records, as long as that helps."""
         for _ in range(3):
             start = score
-            for move in self._moves(candidate):
+            for move in self._moves():
+                if self.tried >= 2 * self.effort:
+                    return candidate
                 changed = move(candidate)
                 reached = self._score(changed)
                 if reached > score * (1 + 1e-6):
@@ -164,7 +166,7 @@ class _Search:
                 break
         return candidate
 
-    def _moves(self, candidate: _Candidate) -> list[Callable[[_Candidate], _Candidate]]:
+    def _moves(self) -> list[Callable[[_Candidate], _Candidate]]:
         moves: list[Callable[[_Candidate], _Candidate]] = []
         for corner in self.corners:
             for share in (0.5, 0.1):

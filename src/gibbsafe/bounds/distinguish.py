@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gibbsafe._numerics import down, up
 from gibbsafe._validate import count, fail, non_negative, open_probability, positive
 from gibbsafe.bounds.divergence import range_gap
+from gibbsafe.errors import PremiseError
 from gibbsafe.theorems.stochastic_lipschitz import expected_lipschitz
+
+if TYPE_CHECKING:
+    from gibbsafe.models.family import Family
 
 __all__ = [
     "EmpiricalBall",
     "NecessaryDistance",
     "empirical_ball",
     "error_of_any_test",
+    "family_reconstruction_error",
     "lipschitz_distance",
     "reconstruction_error",
     "stochastic_distance",
@@ -117,3 +123,17 @@ def reconstruction_error(per_unit: float, *, largest: float, unit: float = 1.0, 
     distances = [grain * k for k in multiples if grain * k <= top]
     errors = [down(rho / 2 * (1 - range_gap(up(slope * rho), draws).total_variation)) for rho in distances]
     return max(errors)
+
+
+def family_reconstruction_error(family: Family, n: int, *, inverse_temperature: float = 1.0, draws: int = 1) -> float:
+    """Return `reconstruction_error` in records, for n records of a family: how many any guess of the data gets wrong.
+
+    >>> import gibbsafe as gs
+    >>> round(family_reconstruction_error(gs.models.BetaBernoulli(trim=(0.45, 0.55)), n=100), 3)
+    1.385
+    """
+    width = family.metric_constants().difference_range
+    if width is None:
+        raise PremiseError(f"{family.name}: states no range of the log-likelihood difference; trim its prior")
+    per_record = up(positive("inverse_temperature", inverse_temperature) * width)
+    return reconstruction_error(per_record, largest=float(count("n", n)), draws=draws)

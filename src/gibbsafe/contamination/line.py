@@ -114,26 +114,27 @@ def _find_mode(model: NormalMean, records: Records, curve: Callable[[Array], Arr
     """
     n, s = len(records), model.scale
     start = float(np.median(records.x)) if n else model.prior_mean
+    low, high = model.parameter_bounds or (-math.inf, math.inf)
+    step = min(s / math.sqrt(max(n, 1)), (high - low) / 100)
+    low, high = low + step, high - step
     if n <= 2000:
         far = 6 * model.prior_scale
-        points = np.concatenate([np.linspace(model.prior_mean - far, model.prior_mean + far, 61), start + s * np.linspace(-3, 3, 41)])
-        if n <= SMALL:
-            points = np.concatenate([points, records.x])
+        wide = np.linspace(model.prior_mean - far, model.prior_mean + far, 61)
+        points = np.concatenate([wide, start + s * np.linspace(-3, 3, 41), records.x[: SMALL if n <= SMALL else 0]])
+        points = np.clip(points, low, high)
         start = float(points[int(np.argmax(curve(points)))])
-    step = s / math.sqrt(max(n, 1))
-    if model.parameter_bounds is not None:
-        start = min(max(start, model.parameter_bounds[0] + step), model.parameter_bounds[1] - step)
-    deviation = step
+    start, deviation = min(max(start, low), high), step
     for _ in range(40):
         left, middle, right = curve(np.array([start - step, start, start + step]))
-        curvature = (2 * middle - left - right) / step**2
-        if curvature <= 0 or not math.isfinite(curvature):
-            start = start + step * (1 if right > left else -1)
-            continue
-        move = (right - left) / (2 * step) / curvature
-        deviation = 1 / math.sqrt(curvature)
-        start += float(np.clip(move, -4 * step, 4 * step))
-        if abs(move) < 1e-3 * deviation:
+        curvature = float(2 * middle - left - right) / step**2
+        before = start
+        if curvature <= 0:
+            start += step * (1 if right > left else -1)
+        else:
+            deviation = 1 / math.sqrt(curvature)
+            start += float(np.clip((right - left) / (2 * step) / curvature, -4 * step, 4 * step))
+        start = min(max(start, low), high)
+        if abs(start - before) < 1e-3 * deviation:
             break
     return start, deviation
 

@@ -217,7 +217,7 @@ class NormalMean(ContaminatedModel):
                 fail(name, ends, "two numbers, the lower first")
         if self.truncated and self.space is None:
             fail("space", None, "an interval for a truncated normal")
-        if self.contamination is None and self.rate is None:
+        if self.contamination is None:
             # A wide public density of the prior's shape: as good in ε̂ as the paper's, which follows the unknown truth.
             object.__setattr__(self, "contamination", StudentT(5.0, self.prior_mean, self.prior_scale))
         self._prepare()

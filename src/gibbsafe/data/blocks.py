@@ -46,8 +46,8 @@ class Blocks:
     """Encoded, clipped and scaled records in memory.
 
     ``rows`` is an (n, p) C-contiguous array of float64 or float32 with the intercept column included, or of the codes of
-    discrete states (int8 or int16, which functions see as they are); ``targets`` is an (n,) array, or ``None`` for margin losses,
-    whose rows are y_i z_i.
+    discrete states (int8 or int16, in any order in memory), which functions see as they are; ``targets`` is an (n,) array, or
+    ``None`` for margin losses, whose rows are y_i z_i.
 
     Guarantees: blocks are visited in order and summed from left to right, so a reduction is reproducible bit for bit for a
     given block size; float32 rows are widened block by block before the function sees them; with no rows at all the function is
@@ -66,7 +66,8 @@ class Blocks:
             raise DomainError(f"rows: must be a 2-D array of float64 or float32, not {self.rows.ndim}-D of {self.rows.dtype}")
         if self.width == 0:
             raise DomainError("rows: must have at least one column")
-        object.__setattr__(self, "rows", np.ascontiguousarray(self.rows))
+        if self.rows.dtype.kind == "f":
+            object.__setattr__(self, "rows", np.ascontiguousarray(self.rows))
         if self.targets is not None:
             if self.targets.shape != (self.n_rows,):
                 raise DomainError(f"targets: must have shape ({self.n_rows},), not {self.targets.shape}")

@@ -121,6 +121,7 @@ def _read_csv(table: FileTable) -> Iterator[Any]:
     names = table.check(header)
     kinds = {"number": pa.float64(), "text": pa.string(), "truth": pa.bool_()}
     schema = pa.schema([(name, kinds[table.wanted[name]]) for name in names])
+    yield _no_rows(schema, names)
     try:
         reader = arrow_csv.open_csv(
             str(table.path),
@@ -135,7 +136,6 @@ def _read_csv(table: FileTable) -> Iterator[Any]:
         yield from reader
     except pa.ArrowInvalid as error:
         if "Empty CSV file" in str(error):  # a header and nothing else
-            yield pa.RecordBatch.from_pylist([], schema=schema)
             return
         raise DomainError(f"{table.path}: {_named_column(str(error), header)}") from error
 

@@ -103,7 +103,9 @@ def _prior(plan: Plan):  # type: ignore[no-untyped-def]
 
 def _pull(plan: Plan, draws: Array) -> tuple[Array, Array]:
     """Return C∇(log π + J), the covariance over the draws of each parameter with the prior's log density and J; its error."""
-    pulling = _lean(plan.model, draws) - _prior(plan).values(draws)
+    lower, upper = _support(plan)
+    inside = np.clip(draws, lower + plan.grid, upper - plan.grid)  # rounding may have put a draw on the end of the trim or beyond
+    pulling = _lean(plan.model, inside) - _prior(plan).values(inside)
     freedom = len(draws) - 1
     pull = (draws - draws.mean(axis=0)).T @ (pulling - pulling.mean()) / freedom
     return pull, np.sqrt((draws.var(axis=0, ddof=1) * pulling.var(ddof=1) + pull**2) / freedom)

@@ -8,8 +8,9 @@ norm by C⁻¹.
 q = κD√(λ(WCW)λ(C)) the distance solves 1 − e^{−κr} = q, so g = −ln(1 − q)/q. In a direction a, the linear part is at most |WCa|D,
 and the rest at most (g − 1)√(aᵀCa)√λ(WCW)D.
 
-*From where the draws are.* βH̄b = M(θ̂ − c) =: z, known from the draws. Let s = λ(W^½CW^½) < 1, so (βH)⁻¹ ⪯ C/(1 − s). As before
-q = κ√(zᵀCz λ(C))/(1 − s), and the pull along a is |aᵀCz| with a remainder of at most √(aᵀCa)√(zᵀCz)(s + g − 1)/(1 − s).
+*From where the draws are.* βH̄b = M(θ̂ − c) =: z, known from the draws. Let s = λ(W^½CW^½) < 1, so (βH)⁻¹ ⪯ C/(1 − s). The pull
+along a is |aᵀCz| with a remainder of at most √(aᵀCa)√(zᵀCz)(s + g − 1)/(1 − s), and its length r at most
+|Cz| + √(λ(C)zᵀCz)(s + g(r) − 1)/(1 − s): iterating from below finds the least r for which that is true, if there is one.
 
 C is replaced by the covariance of N draws. λ is then too large on average, which is safe; the linear part grows by the lower
 chi-square quantile of a variance (first rule), or by Student's quantile of a covariance's standard error (second rule).
@@ -24,9 +25,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaincinv, stdtrit
 
-__all__ = ["Spread", "growth"]
+__all__ = ["Spread", "growth", "growth_at_root"]
 
 Array = npt.NDArray[np.float64]
+#: Steps of the search for a root, and how far (in units of 1/κ) it goes: curvature is down by e⁻³⁰ there.
+ROUNDS, FARTHEST = 10_000, 30.0
 
 
 def growth(q: float) -> float:
@@ -38,6 +41,26 @@ def growth(q: float) -> float:
     if q <= 1e-9:
         return 1.0
     return -math.log1p(-q) / q if q < 1 else math.inf
+
+
+def growth_at_root(near: float, wide: float) -> float:
+    """Return g at the least root of x = near + wide·(g(x) − 1), g(x) = x/(1 − e^{−x}); infinite if there is none.
+
+    The right-hand side increases with slope below ``wide``, so iterating from ``near`` climbs to the least root.
+
+    >>> round(growth_at_root(0.5, 0.5), 4) == round(growth(0.5), 4), growth_at_root(1.0, 1.2)
+    (True, inf)
+    """
+    x, factor = near, 1.0
+    for _ in range(ROUNDS):
+        factor = x / -math.expm1(-x) if x > 1e-9 else 1.0
+        following = near + wide * (factor - 1)
+        if following - x <= 1e-10 * following:
+            return factor * (1 + 1e-5)
+        if following > FARTHEST:
+            break
+        x = following
+    return math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +111,9 @@ class Spread:
         """Return the bound along each direction by the distance of the draws from the centre; perhaps infinite. Needs s < 1."""
         z = self.weight * (self.mean - centre)
         scale, left = math.sqrt(max(float(z @ self.covariance @ z), 0.0)), 1 - self.strongest
-        more = growth(self.kappa * scale * math.sqrt(self.widest) / left) - 1
+        wide = scale * math.sqrt(self.widest) / left
+        near = float(np.linalg.norm(self.covariance @ z)) + self.strongest * wide
+        more = growth_at_root(self.kappa * near, self.kappa * wide) - 1
         linear = np.abs(self.rows @ z)
         error = self.quantile * np.sqrt((self.along * scale**2 + linear**2) / (self.draws - 1))
         return np.asarray(linear + error + np.sqrt(self.along) * scale * (self.strongest + more) / left)

@@ -112,13 +112,13 @@ def as_column(values: Any) -> npt.NDArray[Any]:
 def encode_columns(columns: Sequence[Any], declared: Mapping[str, tuple[Any, ...]], on_invalid: str) -> npt.NDArray[Any]:
     """Return the codes (n, columns) of several columns, each with its name and declared states.
 
-    Rows are taken in pieces, so that a table whose rows lie side by side in memory is read once.
+    Codes are kept column by column, as they are counted; rows are taken in pieces, so that an array of rows is read once.
     """
     if len(columns) != len(declared):
         raise DomainError(f"data: {len(columns)} columns, but {len(declared)} are declared")
     arrays = [as_column(column) for column in columns]
     small = max(len(states) for states in declared.values()) < 128
-    codes = np.empty((len(arrays[0]), len(arrays)), dtype=np.int8 if small else np.int16)
+    codes = np.empty((len(arrays), len(arrays[0])), dtype=np.int8 if small else np.int16).T
     for first in range(0, len(codes), ENCODED_ROWS):
         part = slice(first, first + ENCODED_ROWS)
         for place, (name, states) in enumerate(declared.items()):

@@ -23,7 +23,7 @@ __all__ = ["LogConcave"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Indices: TypeAlias = npt.NDArray[np.intp]
-#: Log density relative to the mode's at points x of the densities with these indices.
+#: Log density relative to the mode's at points x of the densities with these indices; the two broadcast.
 Heights: TypeAlias = Callable[[Floats, Indices], Floats]
 
 #: Drops of the log density that a reach may have, and steps after which any point beyond will do.
@@ -123,9 +123,9 @@ class LogConcave:
         return np.concatenate(parts)
 
     def _block_masses(self, edges: Floats, start: int) -> Floats:
-        points, weights = nodes(edges)
-        index = np.repeat(np.arange(start, start + len(edges)), points.shape[1])
-        values = self.heights(points.ravel(), index).reshape(points.shape)
+        used = (np.diff(edges, axis=1) > 0).any(axis=0)  # panels beyond an end of the interval are empty
+        points, weights = nodes(edges[:, np.append(used, True) | np.append(False, used)])
+        values = self.heights(points, np.arange(start, start + len(edges))[:, None])
         return np.asarray((np.exp(values) * weights).sum(axis=1))
 
 

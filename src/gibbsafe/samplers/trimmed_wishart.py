@@ -32,23 +32,27 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 class _Sided(LogConcave):
     """Densities ∝ a^k √s e^{−wa/2} of a on the trim, s the distance from ``end``, its upper (sign 1) or lower (sign −1) point.
 
-    Everything is reckoned from ``end``: where a posterior piles up there, s has all its digits and a has none.
+    The mode is known by its value and by its distances from both trim points, each with all its digits.
     """
 
     def __init__(self, power: float, weights: Floats, trim: tuple[float, float], sign: float) -> None:
-        end, width = trim[1] if sign > 0 else trim[0], trim[1] - trim[0]
-        # The mode has k/a − sign/(2s) = w/2, that is w·s² + b·s − end = 0.
+        end, other_end = trim[::-1] if sign > 0 else trim
+        width = trim[1] - trim[0]
+        # The mode has k/a − sign/(2s) = w/2: w·s² + b·s − end = 0, and w·a² − (2k + w·end + 1)a + 2k·end = 0.
         linear = sign * (2 * power + 1 - weights * end)
         root = np.sqrt(linear**2 + 4 * weights * end)
+        total = 2 * power + weights * end + 1
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            free = np.where(linear >= 0, 2 * end / (linear + root), (root - linear) / (2 * weights))
-        self.side = np.minimum(np.where(free > 0, free, width), width)
-        self.mode = end - sign * self.side
+            side = np.where(linear >= 0, 2 * end / (linear + root), (root - linear) / (2 * weights))
+            place = 4 * power * end / (total + root) if sign > 0 else (total + root) / (2 * weights)
+        clipped = ~((place - other_end) * sign > 0)  # beyond the other trim point, or nowhere
+        self.side = np.where(clipped, width, np.minimum(side, width))
+        self.mode = np.where(clipped, other_end, np.clip(place, *trim))
+        self.other = np.abs(self.mode - other_end)
         self._power, self._weights, self._sign = power, weights, sign
         slope = power / self.mode - sign / (2 * self.side) - weights / 2
         curve = power / self.mode**2 + 1 / (2 * self.side**2)
-        near, far = -self.side, width - self.side  # how far s can go down and up
-        low, high = (-far, -near) if sign > 0 else (near, far)
+        low, high = (-self.other, self.side) if sign > 0 else (-self.side, self.other)
         super().__init__(self._heights, low, high, 1 / np.maximum(np.sqrt(curve), np.abs(slope)))
 
     def _heights(self, x: Floats, index: Indices) -> Floats:
@@ -56,9 +60,10 @@ class _Sided(LogConcave):
             side = 0.5 * np.log1p(np.maximum(-self._sign * x / self.side[index], -1.0))
         return np.asarray(self._power * np.log1p(x / self.mode[index]) + side - 0.5 * self._weights[index] * x)
 
-    def draw_sides(self, index: Indices, generator: np.random.Generator) -> Floats:
-        """Return draws of s."""
-        return np.maximum(self.side[index] - self._sign * self.draw(index, generator), 0.0)
+    def draw_distances(self, index: Indices, generator: np.random.Generator) -> tuple[Floats, Floats]:
+        """Return draws of a's distances from ``end`` and from the other trim point."""
+        moved = self._sign * self.draw(index, generator)
+        return np.maximum(self.side[index] - moved, 0.0), np.maximum(self.other[index] + moved, 0.0)
 
     @property
     def log_mass(self) -> Floats:
@@ -83,8 +88,8 @@ def _draw_diagonal_scale(
             above = gamma.draw_values(index, generator).reshape(-1, 2) - trim[0]
             below = width - above
         else:
-            sides = np.minimum(sided[best - 1].draw_sides(index, generator), width).reshape(-1, 2)
-            above, below = (width - sides, sides) if best == 1 else (sides, width - sides)
+            distances = [each.reshape(-1, 2) for each in sided[best - 1].draw_distances(index, generator)]
+            below, above = distances if best == 1 else distances[::-1]
         limits = [np.sqrt(np.maximum(each[:, 0] * each[:, 1], 0.0)) for each in (below, above)]
         a, b = (trim[0] + above).T
         if best == 0:
