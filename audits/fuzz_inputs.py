@@ -1,7 +1,7 @@
 """Feed commands with broken studies and tables: never a traceback, never an exit code outside {0, 1, 2}, never an uncharged file.
 
-Studies are mutated by character and by structure (keys dropped, renamed, values of wrong types, odd numbers); tables by byte and by
-cell. Every case runs ``gibbsafe plan`` and ``gibbsafe release`` in-process, as the shell would.
+Studies are mutated by character and by structure (keys dropped, renamed, values of wrong types, odd numbers); tables by byte
+and by cell. Every case runs ``gibbsafe plan`` and ``gibbsafe release`` in-process, as the shell would.
 
     python audits/fuzz_inputs.py --cases 10000 --report docs/audit-fuzz.md
 """
@@ -62,11 +62,19 @@ STUDIES = [
 ROWS = ["a,b,c,p,y"] + [f"{k}.5,{'uvw'[k % 3]},{k / 2},{k // 2},{'no' if k % 2 else 'yes'}" for k in range(8)]
 TABLE = ("\n".join(ROWS) + "\n").encode()
 
-ODD_VALUES: list[Any] = [
-    None, True, -1, 0, 1, 3, 10**400, 1e308, -0.0, float("inf"), float("nan"), 1e-320, "", "x" * 50, "a", "replace-one", [], [0], [1, 0],
-    [0, 1], [[0, 1]], ["u"], {}, {"a": 1}, "log1p", "auto", "LogisticRegression", "MarkovChain", "Categorical", "BayesianNetwork",
-    "WelschLocation", "NormalPrecision", "FiniteFamily", "LinearRegression", "\u0000", "ä\n",
-]  # fmt: skip
+NUMBERS: list[Any] = [True, -1, 0, 1, 3, 10**400, 1e308, -0.0, float("inf"), float("nan"), 1e-320]
+TEXTS = ["", "x" * 50, "a", "replace-one", "log1p", "auto", "\u0000", "ä\n"]
+MODELS = [
+    "MarkovChain",
+    "Categorical",
+    "BayesianNetwork",
+    "WelschLocation",
+    "NormalPrecision",
+    "FiniteFamily",
+    "LinearRegression",
+]
+SHAPES: list[Any] = [None, [], [0], [1, 0], [0, 1], [[0, 1]], ["u"], {}, {"a": 1}]
+ODD_VALUES = [*NUMBERS, *TEXTS, *MODELS, *SHAPES]
 ODD_CELLS = ["", "NaN", "inf", "-inf", "1e400", "x", '"', '"a\nb"', "0x10", "1,5", "\0", "ü", "true", "1" * 400, "-0", " 1", "'"]
 
 
@@ -168,7 +176,7 @@ def one_case(folder: Path, choose: random.Random) -> Counter[str]:
     (folder / f"table.{suffix}").write_bytes(table)
     out, seen = folder / "release.json", Counter[str]()
     out.unlink(missing_ok=True)
-    commands = [["plan", str(folder / "study.toml"), "--json"]]
+    commands = [["plan", str(folder / "study.toml"), choose.choice(["--quiet"] * 9 + ["--json"])]]
     commands += [
         ["release", str(folder / "study.toml"), "--data", str(folder / f"table.{suffix}"), "--out", str(out), "--no-ledger", "-q"]
     ]
@@ -204,9 +212,9 @@ def main() -> None:
     lines = [
         "# Audit: broken studies and tables",
         "",
-        f"`audits/fuzz_inputs.py --cases {options.cases} --seed {options.seed}`: {options.cases:,} random studies and tables, most of them",
-        "broken, were given to `gibbsafe plan` and `gibbsafe release`. No traceback, no exit code outside {0, 1, 2}, no file after a",
-        "refusal, and every refusal one line.",
+        f"`audits/fuzz_inputs.py --cases {options.cases} --seed {options.seed}`: {options.cases:,} random studies and tables,",
+        "most of them broken, were given to `gibbsafe plan` and `gibbsafe release`. No traceback, no exit code outside",
+        "{0, 1, 2}, no file after a refusal, and every refusal one line.",
         "",
         "| outcome | times |",
         "|---|---|",

@@ -1,11 +1,10 @@
 """The main line: utility of one draw on Adult, kernels, exact draws against NUTS and scikit-learn, growth with n."""
 
-import argparse
-import datetime
 import math
 
+import harness
 import numpy as np
-from harness import adult, best_of, iso, log, machine, save, versions
+from harness import adult, best_of, iso, log
 
 import gibbsafe as gs
 from gibbsafe.models.model import EncodingOptions
@@ -110,9 +109,8 @@ def nuts_times(posterior, samples, warmup):
     """
     import jax
     import jax.numpy as jnp
-    import numpyro
     from numpyro.diagnostics import summary
-    from numpyro.infer import MCMC, NUTS
+    from numpyro.infer import NUTS
 
     rows = jnp.asarray(posterior.data.rows, dtype=jnp.float32)
     beta, precision = posterior.inverse_temperature, jnp.asarray(posterior.prior_precision, dtype=jnp.float32)
@@ -120,18 +118,22 @@ def nuts_times(posterior, samples, warmup):
     def potential(theta):
         return beta * jax.nn.softplus(-(rows @ theta)).sum() + 0.5 * (precision * theta**2).sum()
 
-    numpyro.set_host_device_count(1)
-    start = jnp.zeros(rows.shape[1])
+    kernel = NUTS(potential_fn=potential)
+    start = kernel.init(jax.random.PRNGKey(3), warmup, jnp.zeros(rows.shape[1]), (), {})
 
-    def run(number, seed):
-        mcmc = MCMC(NUTS(potential_fn=potential), num_warmup=warmup, num_samples=number, progress_bar=False)
-        mcmc.run(jax.random.PRNGKey(seed), init_params=start)
-        return np.asarray(mcmc.get_samples())
+    def chain(length):
+        """Warm-up and this many draws as one compiled loop; compiled here, before anyone looks at the clock."""
 
-    run(1, 0)
-    first, _ = best_of(2, lambda: run(1, 3))
-    run(samples, 2)
-    whole, draws = best_of(2, lambda: run(samples, 3))  # the same warm-up as the first draw's
+        def step(state, _):
+            state = kernel.sample(state, (), {})
+            return state, state.z
+
+        loop = jax.jit(lambda state: jax.lax.scan(step, state, None, length=warmup + length)[1][warmup:])
+        loop(start).block_until_ready()
+        return lambda: np.asarray(loop(start))
+
+    first, _ = best_of(2, chain(1))
+    whole, draws = best_of(2, chain(samples))  # the same warm-up as the first draw's
     effective = min(
         entry["n_eff"] if np.ndim(entry["n_eff"]) == 0 else np.min(entry["n_eff"])
         for entry in summary({"theta": draws[None]}, group_by_chain=True).values()
@@ -188,28 +190,25 @@ def growth(sizes, d):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes, under five minutes")
-    quick = parser.parse_args().quick
+    options = harness.arguments(__doc__)
+    quick = options.quick
+    name = "main_line_quick" if quick else "main_line"
     big = 100_000 if quick else 1_000_000
-    document = {
-        "date": datetime.date.today().isoformat(),
-        "quick": quick,
-        "machine": machine(),
-        "versions": versions("numpyro", "jax", "scikit-learn"),
-        "budget": {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta},
-    }
-    for name, work in {
+    parts = {
         "kernels": lambda: kernels(big, 20, 2 if quick else 7),
         "adult_one_draw": lambda: adult_draw(3 if quick else 20),
         "against_sklearn": lambda: against_sklearn(big, 20),
         "growth": lambda: growth((10_000, 30_000, 100_000) if quick else (10_000, 100_000, 1_000_000), 20),
         "against_nuts": lambda: against_nuts(20_000 if quick else 100_000, 20, 200 if quick else 500, 300),
-    }.items():
-        log(name)
-        document[name] = work()
-        log(f"  {document[name]}")
-    save("main_line_quick" if quick else "main_line", document)
+    }
+    document = (harness.load(name) or {}) | harness.head(quick, "numpyro", "jax", "scikit-learn")
+    document["budget"] = {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta}
+    for part, work in parts.items():
+        if not options.only or part in options.only:
+            log(part)
+            document[part] = work()
+            log(f"  {document[part]}")
+            harness.save(name, document)
 
 
 if __name__ == "__main__":

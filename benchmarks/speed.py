@@ -18,7 +18,7 @@ import numpy as np
 from main_line import exact_times, nuts_times, posterior_of
 
 #: Beyond this many numbers NUTS is left out: its first draw would take minutes.
-LARGEST_FOR_NUTS = 3_000_000
+LARGEST_FOR_NUTS = 2_500_000
 
 
 def nutpie_times(posterior, samples, warmup):

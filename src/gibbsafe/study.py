@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from gibbsafe._validate import choice, count, fail, positive
 from gibbsafe.columns import Column
@@ -128,33 +131,44 @@ class Study:
 
     def model(self) -> Model:
         """Return the declared model: the columns as the model reads them, and its options as they stand in ``[model]``."""
-        made = MODELS[self.model_name]
-        try:
-            return made.from_columns(self.columns, self.target, self.model_options)
-        except TypeError as error:
-            raise ParameterError(f"model {self.model_name}: {_about_option(error, made)}") from error
-        except AttributeError as error:
-            if self.target is not None:
-                raise
-            raise ParameterError(f"model {self.model_name}: needs a [target] table with the name of a column") from error
+        with self._refusals():
+            return MODELS[self.model_name].from_columns(self.columns, self.target, self.model_options)
 
     def plan(self) -> Plan:
         """Return the plan: no data are read."""
-        prior = None if self.prior_precision is None else GaussianPrior(self.prior_precision)
-        return plan(
-            self.model(),
-            self.budget,
-            n=self.n,
-            adjacency=self.adjacency,
-            draws=self.draws,
-            purpose=self.purpose,
-            theorem=self.theorem,
-            sampler=self.sampler,
-            prior_radius=self.prior_radius,
-            prior=prior,
-            inverse_temperature=self.inverse_temperature,
-            rows_per_person=self.rows_per_person,
-        )
+        with self._refusals():
+            prior = None if self.prior_precision is None else GaussianPrior(self.prior_precision)
+            return plan(
+                self.model(),
+                self.budget,
+                n=self.n,
+                adjacency=self.adjacency,
+                draws=self.draws,
+                purpose=self.purpose,
+                theorem=self.theorem,
+                sampler=self.sampler,
+                prior_radius=self.prior_radius,
+                prior=prior,
+                inverse_temperature=self.inverse_temperature,
+                rows_per_person=self.rows_per_person,
+            )
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        """Turn what goes wrong with a file's options and numbers, of any type and size, into a refusal in one line."""
+        made = MODELS[self.model_name]
+        try:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                yield
+        except GibbsafeError:
+            raise
+        except ArithmeticError as error:
+            raise ParameterError(f"model {made.name}: a declared number is too large or too small ({error})") from error
+        except AttributeError as error:
+            what = f"an option is not understood ({error})" if self.target else "needs a [target] table with the name of a column"
+            raise ParameterError(f"model {made.name}: {what}") from error
+        except (TypeError, ValueError, LookupError) as error:
+            raise ParameterError(f"model {made.name}: {_about_option(error, made)}") from error
 
     def read(self, source: Any) -> DeclaredTable:
         """Return the declared columns of a file or table, in batches, for `Plan.release` with ``persons=person_column``."""
@@ -253,8 +267,8 @@ def _csv_format(table: Mapping[str, Any]) -> CsvFormat:
     return CsvFormat(**table)
 
 
-def _about_option(error: TypeError, made: type[Model]) -> str:
+def _about_option(error: Exception, made: type[Model]) -> str:
     """Say which options a model has, where one of them was not understood."""
-    text = str(error).split("() ", 1)[-1]
+    text = str(error).split("() ", 1)[-1] or type(error).__name__
     allowed: list[str] = [each.name for each in fields(made) if each.init] if is_dataclass(made) else []
     return f"{text}; its options are {', '.join(allowed)}"

@@ -76,9 +76,11 @@ def test_an_independent_quadrature_agrees(model):
     reach = 9 / math.sqrt(plan.stages[0].prior_precision[0])
     edges = panels(-reach, reach, reach / 40)
     logs = [
-        lambda t, s=None, each=each: -each.values(
-            np.stack(np.broadcast_arrays(t, *([] if s is None else [s])), axis=-1).reshape(-1, model.parameters)
-        ).reshape(np.broadcast_shapes(t.shape, () if s is None else s.shape))
+        lambda t, s=None, each=each: (
+            -each.values(
+                np.stack(np.broadcast_arrays(t, *([] if s is None else [s])), axis=-1).reshape(-1, model.parameters)
+            ).reshape(np.broadcast_shapes(t.shape, () if s is None else s.shape))
+        )
         for each in (first, second)
     ]
     oracle = Pair(*logs, edges, outer=None if model.parameters == 1 else panels(-reach, reach, reach / 12))
@@ -160,7 +162,9 @@ def test_the_plan_is_attained_by_far_responses():
 
 def quadratic(x, precision, ball=None):
     """½(θ − x)² with a normal prior: steps are linear, the last iterate is normal."""
-    return GibbsPosterior(Blocks(np.ones((1, 1)), np.array([x])), SquaredLoss(10.0), 1.0, np.array([precision]), np.zeros(1), ball)
+    return GibbsPosterior(
+        Blocks(np.ones((1, 1)), np.array([x])), SquaredLoss(10.0), 1.0, np.array([precision]), np.zeros(1), ball
+    )
 
 
 def test_langevin_on_quadratics_is_a_gaussian_shift():

@@ -1,7 +1,7 @@
 """The statistical audit is valid under the null, strong enough, and honest about what it cannot do.
 
-Validity: of 400 runs at confidence c the number of bounds above the truth is at most Binomial(400, 1 − c); its 1 − 1e-4 quantile is
-the limit. Seeds are fixed.
+Validity: of 400 runs at confidence c the number of bounds above the truth is at most Binomial(400, 1 − c); its 1 − 1e-4 quantile
+is the limit. Seeds are fixed.
 """
 
 import math

@@ -30,7 +30,9 @@ def integral(function, low=-math.inf, high=math.inf, middle=0.0):
 @pytest.mark.parametrize("density", DENSITIES, ids=lambda d: d.describe()[:30])
 def test_density_integrates_to_one(density):
     ends = (density.low, density.high) if isinstance(density, C.Truncated) else (-math.inf, math.inf)
-    assert integral(lambda x: float(np.exp(density.log_density(np.array(x), 2.0))), *ends, middle=1.0) == pytest.approx(1, abs=1e-7)
+    assert integral(lambda x: float(np.exp(density.log_density(np.array(x), 2.0))), *ends, middle=1.0) == pytest.approx(
+        1, abs=1e-7
+    )
 
 
 @pytest.mark.parametrize("density", DENSITIES, ids=lambda d: d.describe()[:30])

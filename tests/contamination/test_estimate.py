@@ -201,7 +201,8 @@ def test_the_command_line(tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(
         '[contamination]\nmodel = "NormalMean"\nscale = 8.0\nprior_mean = 40.0\nprior_scale = 40.0\nn = 300\ntruth = 30.0\n'
-        'repeats = 20\nquantile = 0.8\nmethod = "tight"\n[contamination.density]\nname = "Cauchy"\nlocation = 40.0\nscale = 30.0\n'
+        'repeats = 20\nquantile = 0.8\nmethod = "tight"\n'
+        '[contamination.density]\nname = "Cauchy"\nlocation = 40.0\nscale = 30.0\n'
     )
     result = CliRunner().invoke(app, ["estimate", str(study), "--json"])
     assert result.exit_code == 0, result.output

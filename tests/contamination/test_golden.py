@@ -61,7 +61,9 @@ def test_algorithm_one_with_exact_integrals():
         "inf_d": math.exp(down),
         "alpha": math.exp(top),
         "beta": math.exp(bottom),
-        "eps_hat": literal_epsilon(model, records, line, 0.2, np.zeros(1), 0.01, None, np.random.default_rng(0)),
+        "eps_hat": literal_epsilon(
+            model, records, line, 0.2, np.zeros(1), delta=0.01, particles=None, generator=np.random.default_rng(0)
+        ),
         "sound_delta": smaller.worst_outside(phi),
     }
     for name, value in case["output"].items():

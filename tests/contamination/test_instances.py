@@ -92,7 +92,7 @@ def test_printed_version_is_violated():
     for seed in range(40):
         model, records, delta, rng = random_instance(seed)
         line = line_posterior(model, records, model.rate)
-        printed = literal_epsilon(model, records, line, model.rate, np.zeros(1), delta, None, rng)
+        printed = literal_epsilon(model, records, line, model.rate, np.zeros(1), delta=delta, particles=None, generator=rng)
         oracle = Oracle(model, model.rate, records.x[:-1], points=1501)
         laws = [oracle.law(x) for x in (-6.0, 6.0, 0.0)]
         violated += max(oracle.stick(a, b, printed) for a in laws for b in laws) > delta
@@ -154,7 +154,9 @@ def test_privacy_is_invariant_under_reparametrisation(x, stretch, p, epsilon):
     g = C.StudentT(5.0, 0.0, 3.0)
 
     def likelihood(value, location):
-        return (1 - p) * np.exp(-0.5 * (value - location) ** 2) / math.sqrt(2 * math.pi) + p * math.exp(float(g.log_density(np.array(value))))
+        return (1 - p) * np.exp(-0.5 * (value - location) ** 2) / math.sqrt(2 * math.pi) + p * math.exp(
+            float(g.log_density(np.array(value)))
+        )
 
     def stick(points, weights, location):
         one, two = (weights * likelihood(value, location) for value in (x, x + 1.5))

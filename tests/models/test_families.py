@@ -252,6 +252,25 @@ def test_studies_declare_families():
             wrong()
 
 
+@pytest.mark.parametrize(
+    ("dimension", "structure"), [(1, "full"), (1, "diagonal"), (2, "diagonal"), (3, "full"), (5, "diagonal")], ids=str
+)
+def test_precision_matrices_of_other_sizes(dimension, structure):
+    """Released precisions of 20,000 rows at β = 1 are near the truth, whole or diagonal."""
+    rng = np.random.default_rng(11)
+    truth = np.diag(np.linspace(1.0, 2.0, dimension))
+    if structure == "full":
+        truth += 0.3 * (1 - np.eye(dimension))
+    data = rng.multivariate_normal(np.zeros(dimension), np.linalg.inv(truth), 20_000)
+    model = gs.models.MultivariateNormalPrecision(dimension=dimension, bound=20.0, trim=(0.3, 4.0), structure=structure)
+    for adjacency in (REPLACE, ADD):
+        plan = planned(model, adjacency, n=20_000, budget=gs.Budget(1e4), inverse_temperature=1.0)
+        made = plan.release(data, generator=rng)
+        gs.verify(made)
+        rows, columns = np.triu_indices(dimension) if structure == "full" else (np.arange(dimension),) * 2
+        np.testing.assert_allclose(made.draws[0], truth[rows, columns], atol=0.12)
+
+
 # -- large networks -------------------------------------------------------------------------------------------------------
 
 

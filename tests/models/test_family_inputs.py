@@ -27,7 +27,7 @@ NETWORK = {"states": {"a": 2, "b": 2, "c": 3}, "smallest_probability": 0.1}
         (lambda: M.ExponentialRate(trim=(1.0, 2.0), bound=1.0, shape=0.0), "shape"),
         (lambda: M.BetaBernoulli(trim=(0.9, 0.3)), "a < b"),
         (lambda: M.BetaBernoulli(trim=(0.1, 1.2)), "a < b"),
-        (lambda: M.MultivariateNormalPrecision(dimension=3, bound=1.0, trim=(1, 2)), "declare 'diagonal'"),
+        (lambda: M.MultivariateNormalPrecision(dimension=4, bound=1.0, trim=(1, 2)), "declare 'diagonal'"),
         (lambda: M.MultivariateNormalPrecision(dimension=2, bound=1.0, trim=(0, 2)), "strictly above 0"),
         (lambda: M.MultivariateNormalPrecision(dimension=2, bound=1.0, trim=(1, 2), mean=(1.0,)), "2 numbers"),
         (lambda: M.MultivariateNormalPrecision(dimension=2, bound=1.0, trim=(1, 2), degrees_of_freedom=2), "at least 3"),

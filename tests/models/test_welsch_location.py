@@ -39,7 +39,7 @@ CASES = {
 def test_draws_are_exact(name, prior):
     """Kolmogorov–Smirnov against direct summation, at a false-alarm rate of 1e-4 per case."""
     records, weight = CASES[name]
-    posterior = BumpPosterior(records, weight, 2.0, -50.0, 50.0, prior)
+    posterior = BumpPosterior(records, weight, 2.0, -50.0, 50.0, prior=prior)
     draws = posterior.draw(600, np.random.default_rng(5))[:, 0]
     theta = np.linspace(-50, 50, 80_001) if name != "sharp" else np.linspace(9, 11, 80_001)
     cumulative = np.cumsum(exact_law(records, weight, 2.0, theta, prior))
@@ -49,7 +49,7 @@ def test_draws_are_exact(name, prior):
 @pytest.mark.parametrize("name", CASES)
 def test_the_envelope_lies_above_the_density(name):
     records, weight = CASES[name]
-    posterior = BumpPosterior(records, weight, 2.0, -50.0, 50.0, (0.0, 40.0))
+    posterior = BumpPosterior(records, weight, 2.0, -50.0, 50.0, prior=(0.0, 40.0))
     cells = posterior.envelope()
     rng = np.random.default_rng(6)
     for k in rng.integers(0, len(cells.low), 200):
@@ -77,7 +77,11 @@ def test_nothing_found_exceeds_the_pure_guarantee():
             rest = rng.choice([rng.normal(0, 3, 39), rng.uniform(-60, 60, 39), np.full(39, rng.uniform(-50, 50))])
             x, z = rng.choice([rng.uniform(-50, 50, 2), rng.uniform(-size, size, 2)])
             one = exact_law(np.append(rest, x), beta, 2.0, theta)
-            two = exact_law(np.append(rest, z), beta, 2.0, theta) if adjacency == "replace-one" else exact_law(rest, beta, 2.0, theta)
+            two = (
+                exact_law(np.append(rest, z), beta, 2.0, theta)
+                if adjacency == "replace-one"
+                else exact_law(rest, beta, 2.0, theta)
+            )
             worst = max(worst, float(np.abs(np.log(one / two)).max()))
         assert worst <= budget
         assert worst > 0.5 * budget  # the search is not blind

@@ -1,7 +1,9 @@
-"""Exact draws of 2 × 2 precision matrices: eigenvalues against quadrature, entries against a rotation, tries bounded.
+"""Exact draws of precision matrices: eigenvalues and conditionals of single entries against quadrature, tries bounded.
 
-With W of eigenvalues w₁, w₂ the eigenvalues l ≥ m of A have the density (lm)^k (l − m) e^{−(w₁+w₂)(l+m)/4} I₀((w₁−w₂)(l−m)/4)
-between the trim points: the angle integrates to a Bessel function, which the sampler knows nothing of.
+With two columns and W of eigenvalues w₁, w₂ the eigenvalues l ≥ m of A have the density
+(lm)^k (l − m) e^{−(w₁+w₂)(l+m)/4} I₀((w₁−w₂)(l−m)/4) between the trim points: the angle integrates to a Bessel function, which
+the sampler knows nothing of. With three columns, each entry given all others has a density in closed form on an interval, and
+these conditionals determine the law.
 """
 
 import itertools
@@ -12,10 +14,10 @@ import pytest
 from scipy.special import ive
 from scipy.stats import chisquare, kstest
 
+import gibbsafe as gs
+from gibbsafe.samplers import trimmed_wishart
 from gibbsafe.samplers.log_concave import nodes
 from gibbsafe.samplers.trimmed_wishart import draw_precisions
-
-from .counting import CountingGenerator
 
 FALSE_ALARM = 1e-4
 CASES = [
@@ -61,6 +63,72 @@ def test_eigenvalues_follow_their_law(power, weights, trim):
     assert chisquare(np.histogram(eigenvalues[:, 1], edges)[0], expected * len(draws)).pvalue > FALSE_ALARM
 
 
+def conditional(draws, scale, power, trim, i, j):
+    """Probability integral transforms of entry (i, j) given all others, by Schur complements and quadrature.
+
+    The determinant of a matrix M is linear in a diagonal entry t, ∝ t − q, and ∝ r² − (t − m)² in another one.
+    """
+    size = draws.shape[1]
+    rest = [k for k in range(size) if k not in (i, j)] if i != j else [k for k in range(size) if k != i]
+
+    def schur(matrices, a, b):
+        if not rest:
+            return np.zeros(len(matrices))
+        block = matrices[:, rest][:, :, rest]
+        return np.einsum("ki,kij,kj->k", matrices[:, a, rest], np.linalg.inv(block), matrices[:, b, rest])
+
+    unit = np.eye(size)
+    above, below = draws - trim[0] * unit, trim[1] * unit - draws
+    if i == j:
+        low, high = trim[0] + schur(above, i, i), trim[1] - schur(below, i, i)
+        base = schur(draws, i, i)
+
+        def log_density(t):
+            return power * np.log(t - base[:, None]) - 0.5 * scale[i, i] * t
+    else:
+        centres = [schur(m, i, j) for m in (above, -below, draws)]
+        reaches = [np.sqrt((m[:, i, i] - schur(m, i, i)) * (m[:, j, j] - schur(m, j, j))) for m in (above, below, draws)]
+        centres[1] = -schur(below, i, j)
+        low = np.maximum(centres[0] - reaches[0], centres[1] - reaches[1])
+        high = np.minimum(centres[0] + reaches[0], centres[1] + reaches[1])
+
+        def log_density(t):
+            return power * np.log(reaches[2][:, None] ** 2 - (t - centres[2][:, None]) ** 2) - scale[i, j] * t
+
+    value = draws[:, i, j]
+    edges = np.linspace(low, high, 9, axis=1)
+    whole, weights = nodes(edges)
+    part, part_weights = nodes(np.linspace(low, value, 9, axis=1))
+    top = log_density(whole).max(axis=1, keepdims=True)
+    mass = [(np.exp(log_density(t) - top) * w).sum(axis=1) for t, w in ((whole, weights), (part, part_weights))]
+    return mass[1] / mass[0]
+
+
+@pytest.mark.parametrize(
+    ("power", "weights", "trim"),
+    [
+        (0.0, (0.0, 0.0, 0.0), (0.5, 2.0)),
+        (4.0, (3.0, 9.0, 20.0), (0.5, 2.0)),
+        (60.0, (1.0, 2.0, 100.0), (0.5, 2.0)),
+        (60.0, (500.0, 600.0, 3.0), (0.5, 2.0)),
+        (60.0, (400.0, 500.0, 600.0), (0.5, 2.0)),
+        (90.0, (150.0, 180.0, 200.0), (0.9, 1.2)),
+    ],
+)
+def test_three_columns_by_their_conditionals(power, weights, trim):
+    axes = np.linalg.qr(np.random.default_rng(6).normal(size=(3, 3)))[0]
+    scale = axes @ np.diag(weights) @ axes.T
+    draws = draw_precisions(power, scale, trim, 2500, np.random.default_rng(7))
+    for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
+        transforms = conditional(draws, scale, power, trim, i, j)
+        assert kstest(transforms, "uniform").pvalue > FALSE_ALARM, (i, j)
+
+
+def test_four_columns_are_refused():
+    with pytest.raises(gs.GibbsafeError, match="up to 3"):
+        draw_precisions(1.0, np.eye(4), (0.5, 2.0), 1, np.random.default_rng(0))
+
+
 def test_flipping_an_axis_changes_nothing():
     """With W diagonal the off-diagonal entry is symmetric around 0, and swapping equal weights swaps the diagonal's law."""
     draws = draw_precisions(20.0, np.diag([30.0, 30.0]), (0.4, 3.0), 4000, np.random.default_rng(3))
@@ -75,12 +143,25 @@ def test_hostile_numbers_are_drawn_without_a_warning():
             assert np.isfinite(draws).all()
 
 
-def test_tries_are_bounded_for_every_scale_power_and_trim():
-    """At least a quarter accepted, over posteriors piled up at either end, at both, or in the middle."""
+def acceptance(power, weights, trim, count, monkeypatch):
+    made, original = [], trimmed_wishart._correlations
+
+    def counted(size, control, batch, generator):
+        made.append(batch)
+        return original(size, control, batch, generator)
+
+    monkeypatch.setattr(trimmed_wishart, "_correlations", counted)
+    draw_precisions(power, np.diag(weights), trim, count, np.random.default_rng(4))
+    monkeypatch.undo()
+    return count / sum(made)
+
+
+def test_tries_are_bounded_for_every_scale_power_and_trim(monkeypatch):
+    """Two columns: a quarter accepted, over posteriors piled up at either end, at both, or in between. Three: 0.1/√k."""
     for power, trim in itertools.product((0.0, 3.0, 1e3, 1e6), ((1e-3, 10.0), (0.5, 2.0), (1.0, 1 + 1e-6))):
         unit = 2 * (power + 1) / math.sqrt(trim[0] * trim[1])
-        for first, second in itertools.combinations_with_replacement((0.0, 0.3, 0.999, 1.001, 2.0, 1e4), 2):
-            generator = CountingGenerator(np.random.default_rng(4))
-            draw_precisions(power, np.diag([first * unit, second * unit]), trim, 200, generator)
-            # Each proposal judges itself once, and its two diagonal entries at most three times each.
-            assert 200 / generator.judged > 0.25 / 7
+        for weights in itertools.combinations_with_replacement((0.0, 0.3, 0.999, 2.0, 1e4), 2):
+            assert acceptance(power, np.array(weights) * unit, trim, 100, monkeypatch) > 0.25
+        ends = 0.0, unit, 4 * (power + 1) / trim[0]
+        for weights in itertools.combinations_with_replacement(ends, 3):
+            assert acceptance(power, np.array(weights), trim, 10, monkeypatch) > 0.1 / math.sqrt(power + 1)

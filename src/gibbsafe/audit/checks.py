@@ -54,7 +54,7 @@ class GradientSize(Attack):
 
     precision: Floats
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:  # noqa: D102
+    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
         gradient = self.field.difference_gradient(posteriors[0], posteriors[1], thetas)
         return np.asarray(np.sqrt(np.square(gradient) @ (1 / self.precision)) / self.declared)
 
@@ -64,14 +64,14 @@ class SingleGradient(GradientSize):
 
     arity = 1
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:  # noqa: D102
+    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
         return super().shares([posteriors[0], self.field.nothing], thetas)
 
 
 class Range(Attack):
     """How far a difference of losses varies over the parameters: between each parameter and the lowest one seen."""
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:  # noqa: D102
+    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
         pool = np.concatenate([thetas, self.field.thetas])
         values = self.field.difference(posteriors[0], posteriors[1], pool)
         lowest = values[np.isfinite(values)].min(initial=math.inf)
@@ -83,7 +83,7 @@ class SingleRange(Range):
 
     arity = 1
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:  # noqa: D102
+    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
         return super().shares([posteriors[0], self.field.nothing], thetas)
 
 
@@ -94,14 +94,12 @@ class Curvature(Attack):
     least: bool
     arity = 1
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:  # noqa: D102
+    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
         direction = np.random.default_rng(2).standard_normal(thetas.shape)
         size = 1e-2 * np.maximum(1e-2, np.linalg.norm(thetas, axis=1, keepdims=True))
         step = size * direction / np.linalg.norm(direction, axis=1, keepdims=True)
         moved = thetas + step
-        first, second = (
-            self.field.difference_gradient(posteriors[0], self.field.nothing, points) for points in (thetas, moved)
-        )
+        first, second = (self.field.difference_gradient(posteriors[0], self.field.nothing, points) for points in (thetas, moved))
         change, length = second - first, np.linalg.norm(step, axis=1)
         if not self.least:
             return np.asarray(np.linalg.norm(change, axis=1) / length / self.declared)
@@ -116,11 +114,13 @@ class Gradient(Attack):
 
     arity = 1
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:  # noqa: D102
+    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
         thetas = thetas + 1.2345e-3  # off the round numbers where losses like to have kinks
         stated = posteriors[0].gradients(thetas)
         coarse, fine = (numerical_gradient(posteriors[0].values, thetas, relative) for relative in (1e-5, 3e-6))
-        scale = 1 + np.abs(stated).max(axis=1) + 1e-4 * np.abs(posteriors[0].values(thetas)) / np.abs(thetas).max(axis=1, initial=1)
+        scale = (
+            1 + np.abs(stated).max(axis=1) + 1e-4 * np.abs(posteriors[0].values(thetas)) / np.abs(thetas).max(axis=1, initial=1)
+        )
         smooth = np.abs(coarse - fine).max(axis=1) < 1e-3 * scale
         wrong = np.abs(stated - fine).max(axis=1) / scale
         return np.where(smooth, wrong / self.declared, 0.0)
@@ -131,10 +131,10 @@ class SelfConcordance(Attack):
 
     arity = 1
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:  # noqa: D102
+    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
         u, y, loss = _predictors(posteriors[0], thetas)
         third, curvature = np.abs(loss.third(u, y)), loss.curvature(u, y)
-        return np.where(third > 1e-290, third / np.maximum(self.declared * curvature, 1e-300), 0.0)[0]
+        return np.asarray(np.where(third > 1e-290, third / np.maximum(self.declared * curvature, 1e-300), 0.0)[0])
 
 
 class Derivatives(Attack):
@@ -142,7 +142,7 @@ class Derivatives(Attack):
 
     arity = 1
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:  # noqa: D102
+    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
         u, y, loss = _predictors(posteriors[0], thetas)
         worst = np.zeros(u.shape)
         step = 1e-5 * np.maximum(1.0, np.abs(u))
@@ -159,7 +159,11 @@ class Derivatives(Attack):
 
 def _predictors(posterior: Any, thetas: Floats) -> tuple[Floats, Floats | None, Any]:
     blocks = posterior.data
-    return np.asarray(blocks.rows[:1].astype(np.float64) @ thetas.T), None if blocks.targets is None else blocks.targets[:1], posterior.loss
+    return (
+        np.asarray(blocks.rows[:1].astype(np.float64) @ thetas.T),
+        None if blocks.targets is None else blocks.targets[:1],
+        posterior.loss,
+    )
 
 
 # -- which attacks a model's declaration calls for ---------------------------------------------------------------------

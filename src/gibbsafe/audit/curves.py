@@ -109,7 +109,9 @@ class PrivacyCurve:
     def epsilon(self, delta: float) -> float:
         """Return the least ε ≥ 0 with δ(ε) ≤ ``delta``; a ``delta`` below the curve's error bound is refused."""
         if probability("delta", delta) < self.resolution:
-            raise ParameterError(f"delta = {delta:g}: below what the curve resolves ({self.resolution:.3g}); ask for a larger delta")
+            raise ParameterError(
+                f"delta = {delta:g}: below what the curve resolves ({self.resolution:.3g}); ask for a larger delta"
+            )
         return least(lambda epsilon: self.delta(epsilon) <= delta)
 
     @cached_property

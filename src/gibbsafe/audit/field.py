@@ -1,4 +1,4 @@
-"""The field on which declared constants are attacked: records of the declared domain, parameters, and losses of single records."""
+"""The field on which declared constants are attacked: records of the declared domain, parameters, losses of single records."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Field:
         self.stage = Stage(1.0, precision, (0.0,) * model.parameters, 1)
         self.broken: list[tuple[Any, str]] = []
         self.evaluations = 0
-        self.records, self.posteriors = [], []
+        self.records: list[Any] = []
+        self.posteriors: list[Any] = []
         for record in [*corners, *self._blends(corners), *self._hostile(corners)]:
             self._admit(record, "error")
         for record in (copy for corner in corners[:2] for copy in hostile_copies(corner, invalid=True)):

@@ -1,7 +1,8 @@
 """Where two densities live: a change of coordinates to all of space, a centre, axes, and a box that holds their mass.
 
-A coordinate with two finite ends is mapped by θ = a + (b − a)/(1 + e^{−t}), with one by θ = a + e^t: what is singular or cut at an
-end becomes an exponential tail in t. In two dimensions the axes are those of the curvature at the mode.
+A coordinate with two finite ends is mapped by θ = a + (b − a)/(1 + e^{−t}), with one by θ = a + e^t: what is singular or cut at
+an end becomes an exponential tail in t. In two dimensions the density is made round by its curvature at the mode, and the last
+axis is the direction in which the log density ratio grows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The exact law of the certified Langevin sampler's last iterate, with one parameter.
 
-θ ← Proj[θ − hU′(θ) + √(2h) ξ] from the prior's centre. The law after k steps is carried as weights on Gauss–Legendre nodes (and on
-the two ends of the interval, where projection leaves atoms); the last step is left analytic, a mixture of normals.
+θ ← Proj[θ − hU′(θ) + √(2h) ξ] from the prior's centre. The law after k steps is carried as weights on Gauss–Legendre nodes (and
+on the two ends of the interval, where projection leaves atoms); the last step is left analytic, a mixture of normals.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gibbsafe.audit.quadrature import Quadrature
 from gibbsafe.errors import PremiseError
 from gibbsafe.samplers.langevin import project
 
-__all__ = ["LastIterate", "last_iterates", "langevin_curve"]
+__all__ = ["LastIterate", "langevin_curve", "last_iterates"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 NODES, WEIGHTS = legendre.leggauss(10)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -25,6 +26,8 @@ __all__ = ["Neighbours", "worst_neighbours"]
 
 #: Sizes of the data set that are tried where n is private.
 SIZES = (0, 1, 20, 200)
+#: Draws at which log density ratios are compared.
+LOOKS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,14 +169,20 @@ class _Search:
                 break
         return candidate
 
-    def _moves(self) -> list[Callable[[_Candidate], _Candidate]]:
-        moves: list[Callable[[_Candidate], _Candidate]] = []
+    def _moves(self) -> Iterator[Callable[[_Candidate], _Candidate]]:
         for corner in self.corners:
             for share in (0.5, 0.1):
-                moves.append(lambda c, corner=corner, share=share: replace(c, rest=_moved(c.rest, corner, share)))
-                moves.append(lambda c, corner=corner, share=share: replace(c, first=blend(c.first, corner, share)))
-                moves.append(lambda c, corner=corner, share=share: replace(c, second=blend(c.second, corner, share)))
-        return moves
+                yield partial(_with_moved_rest, corner=corner, share=share)
+                yield partial(_with_blended, field="first", corner=corner, share=share)
+                yield partial(_with_blended, field="second", corner=corner, share=share)
+
+
+def _with_moved_rest(candidate: _Candidate, corner: Any, share: float) -> _Candidate:
+    return replace(candidate, rest=_moved(candidate.rest, corner, share))
+
+
+def _with_blended(candidate: _Candidate, field: str, corner: Any, share: float) -> _Candidate:
+    return replace(candidate, **{field: blend(getattr(candidate, field), corner, share)})
 
 
 def _moved(rest: tuple[tuple[Any, int], ...], corner: Any, share: float) -> tuple[tuple[Any, int], ...]:
@@ -184,12 +193,16 @@ def _moved(rest: tuple[tuple[Any, int], ...], corner: Any, share: float) -> tupl
 
 
 def separation(first: Any, second: Any) -> float | None:
-    """Return about how many standard deviations apart two posteriors are (at the first one's mode); None if not known.
+    """Return about how many standard deviations apart two posteriors are; None if that is not known cheaply.
 
-    For potentials U and U + g this is |∇g| in the metric of the inverse curvature: exact for Gaussian shifts.
+    For potentials U and U + g this is the standard deviation of g: over a few draws where the posterior can be drawn from, or
+    |∇g| at the mode in the metric of the inverse curvature. Exact for Gaussian shifts.
     """
     if isinstance(first, NormalPosterior) and isinstance(second, NormalPosterior):
         return float(np.linalg.norm((first.mean - second.mean) * np.sqrt(first.precision)))
+    if hasattr(first, "draw"):
+        thetas = first.draw(LOOKS, np.random.default_rng(0))
+        return float(np.std(second.values(thetas) - first.values(thetas)))
     if not isinstance(first, GibbsPosterior) or not math.isfinite(first.loss.smoothness):
         return None
     try:

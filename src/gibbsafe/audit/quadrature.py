@@ -1,14 +1,13 @@
 """Exact hockey-stick divergences of two posteriors with one or two parameters, by adaptive quadrature with the kink located.
 
-δ(ε) = ∫ p (1 − e^{−h})₊, h = log p − log q − ε. Along the last coordinate the line is cut into panels on which log p and log q are
-polynomials to rounding error (panels are halved until their Legendre coefficients say so, also at kinks of a loss); a panel in
-which h changes sign is cut again at the roots of its polynomial, so every piece is smooth and nothing cancels. The first of two
-coordinates is integrated by Gauss–Legendre panels over such lines.
+δ(ε) = ∫ p (1 − e^{−h})₊, h = log p − log q − ε. Along the last coordinate the line is cut into panels on which log p and log q
+are polynomials to rounding error (panels are halved until their Legendre coefficients say so, also at kinks of a loss); a panel
+in which h changes sign is cut again at the roots of its polynomial, so every piece is smooth and nothing cancels. The first of
+two coordinates is integrated by Gauss–Legendre panels over such lines.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -46,12 +45,12 @@ ROUNDING = 2e-14
 
 def coefficients(values: Floats) -> Floats:
     """Return Legendre coefficients of functions given at the nodes (last axis)."""
-    return values @ TO_COEFFICIENTS.T
+    return np.asarray(values @ TO_COEFFICIENTS.T)
 
 
 def last_coefficients(values: Floats) -> Floats:
     """Return the size of the last two coefficients: an estimate of what the polynomial leaves out."""
-    return np.abs(coefficients(values)[..., -2:]).max(axis=-1)
+    return np.asarray(np.abs(coefficients(values)[..., -2:]).max(axis=-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +120,7 @@ def _cut_cells(of_p: Floats, of_ratio: Floats, positive: npt.NDArray[np.bool_], 
     x = low[:, None] + half + half * NODES
     h = np.maximum(_evaluate(of_h, x) - epsilon, 0.0)
     value = (half * WEIGHTS * np.exp(_evaluate(of_p[cell], x)) * -np.expm1(-h)).sum(axis=1)
-    return np.bincount(cell, weights=value, minlength=len(of_p))
+    return np.asarray(np.bincount(cell, weights=value, minlength=len(of_p)), dtype=np.float64)
 
 
 def _roots(of_h: Floats, epsilon: float, low: Floats, high: Floats, rising: npt.NDArray[np.bool_]) -> Floats:
@@ -141,7 +140,7 @@ def _roots(of_h: Floats, epsilon: float, low: Floats, high: Floats, rising: npt.
 
 def _evaluate(of_f: Floats, x: Floats) -> Floats:
     """Return polynomials (rows of coefficients) at their own points (rows of x)."""
-    return np.einsum("ck,cxk->cx", of_f, legendre.legvander(x, ORDER - 1))
+    return np.asarray(np.einsum("ck,cxk->cx", of_f, legendre.legvander(x, ORDER - 1)))
 
 
 # -- the mesh ----------------------------------------------------------------------------------------------------------
@@ -184,7 +183,7 @@ def _build(frame: Frame, posteriors: tuple[Any, Any]) -> Quadrature:
 def _on_lines(frame: Frame, posteriors: tuple[Any, Any], panels_of_lines: int) -> Quadrature:
     outer, line_weights = np.zeros(1), np.ones(1)
     if frame.dimension == 2:
-        edges = np.linspace(*frame.box[:, 0], panels_of_lines + 1)
+        edges = np.linspace(frame.box[0, 0], frame.box[1, 0], panels_of_lines + 1)
         half = np.diff(edges)[:, None] / 2
         outer, line_weights = (edges[:-1, None] + half + half * NODES).ravel(), (half * WEIGHTS).ravel()
     mesh = _Mesh(frame, posteriors, outer)
@@ -204,7 +203,7 @@ def _refined(mesh: _Mesh, line_weights: Floats) -> tuple[Floats, Floats, Floats]
     Halving helps where a function is smooth or has a kink; where small last coefficients do not shrink several times in a row,
     they are rounding errors of the potential, and stay in the error bound.
     """
-    edges = np.linspace(*mesh.frame.box[:, -1], FIRST_PANELS + 1)
+    edges = np.linspace(mesh.frame.box[0, -1], mesh.frame.box[1, -1], FIRST_PANELS + 1)
     low, high, vain = edges[:-1], edges[1:], np.zeros(FIRST_PANELS, int)
     logs = mesh.evaluate(low, high)
     for _ in range(MOST_ROUNDS):

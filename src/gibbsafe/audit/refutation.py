@@ -122,7 +122,7 @@ def _choices(records: int, arity: int, effort: int, generator: np.random.Generat
     if arity == 1:
         yield from ((k,) for k in range(records))
         return
-    near = min(records, 12)
+    near = min(records, max(4, math.isqrt(2 * effort)))
     yield from ((i, j) for i in range(near) for j in range(near) if i != j)
     yield from ((int(i), int(j)) for i, j in generator.integers(0, records, (4 * effort, 2)) if i != j)
 

@@ -1,4 +1,4 @@
-"""Scores that tell the outputs on two data sets apart: the known log density ratio, or classifiers trained on some of the runs."""
+"""Scores that tell the outputs on two data sets apart: the known log density ratio, or classifiers trained on some runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def candidate_scores(first: Sample, second: Sample, known: Callable[[Floats], Fl
     """Yield the scores to compare on the first half of the runs."""
     if first.refused.any() or second.refused.any():
         sign = 1.0 if first.refused.mean() >= second.refused.mean() else -1.0
-        yield Score("whether it refuses", lambda sample: sign * sample.refused)
+        yield Score("whether it refuses", lambda sample: np.asarray(sign * sample.refused, dtype=np.float64))
         if first.refused.all() or second.refused.all():
             return
     if known is not None:
@@ -70,8 +70,11 @@ def _trained(first: Sample, second: Sample) -> Iterator[Score]:
         ),
     }
     for name, model in models.items():
-        fitted = model.fit(rows, labels)
-        yield Score(name, lambda sample, fitted=fitted: np.asarray(fitted.decision_function(_features(sample))), held_out)
+        yield Score(name, _decision(model.fit(rows, labels)), held_out)
+
+
+def _decision(fitted: Any) -> Callable[[Sample], Floats]:
+    return lambda sample: np.asarray(fitted.decision_function(_features(sample)))
 
 
 def _features(sample: Sample) -> Floats:

@@ -106,9 +106,7 @@ def estimate_lower_bound(
     if not callable(mechanism):
         fail("mechanism", mechanism, "a callable of a data set")
     with sampling_bar(progress, 2 * draws) as report:
-        samples = run(
-            mechanism, (data, neighbour), draws, vectorised=vectorised, workers=workers, seconds=seconds, report=report
-        )
+        samples = run(mechanism, (data, neighbour), draws, vectorised=vectorised, workers=workers, seconds=seconds, report=report)
     return bound_from_samples(*samples, failure=failure, delta=delta, score=score)
 
 
@@ -146,7 +144,7 @@ def _epsilon_of(delta: float) -> Measure:
         with np.errstate(divide="ignore", invalid="ignore"):
             one = np.log(np.maximum(p - delta, 0.0)) - np.log(q)
             other = np.log(np.maximum(1 - q - delta, 0.0)) - np.log1p(-p)
-        return np.nan_to_num(np.maximum(one, other), nan=-math.inf, posinf=math.inf)
+        return np.asarray(np.nan_to_num(np.maximum(one, other), nan=-math.inf, posinf=math.inf))
 
     return measure
 
@@ -154,7 +152,7 @@ def _epsilon_of(delta: float) -> Measure:
 def _mu(p: Floats, q: Floats) -> Floats:
     """μ ≥ Φ⁻¹(p) − Φ⁻¹(q)."""
     with np.errstate(invalid="ignore"):
-        return np.nan_to_num(ndtri(p) - ndtri(q), nan=-math.inf, neginf=-math.inf)
+        return np.asarray(np.nan_to_num(ndtri(p) - ndtri(q), nan=-math.inf, neginf=-math.inf))
 
 
 def lower_limit(wins: npt.ArrayLike, runs: int, failure: float) -> Floats:
@@ -173,9 +171,7 @@ def upper_limit(wins: npt.ArrayLike, runs: int, failure: float) -> Floats:
 Event: TypeAlias = Callable[[Sample], npt.NDArray[np.bool_]]
 
 
-def _best_event(
-    score: Score, chosen: tuple[Sample, Sample], measure: Measure, level: float
-) -> tuple[float, Event, str]:
+def _best_event(score: Score, chosen: tuple[Sample, Sample], measure: Measure, level: float) -> tuple[float, Event, str]:
     """Return the threshold (either side) whose own limits on the runs that choose would give the largest bound."""
     values = [score.function(sample) for sample in (part[score.held_out :] for part in chosen)]
     runs = len(values[0])

@@ -37,7 +37,9 @@ class Tally:
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
         """Sum of ``function(rows, targets)`` over all records."""
         parts = [record.reduce(function, block_rows) for record in self.records]
-        return tuple(sum(times * each for times, each in zip(self.counts, column, strict=True)) for column in zip(*parts, strict=True))
+        return tuple(
+            sum(times * each for times, each in zip(self.counts, column, strict=True)) for column in zip(*parts, strict=True)
+        )
 
 
 def tally(blocks: Any) -> Any:

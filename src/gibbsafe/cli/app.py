@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -50,10 +51,16 @@ def print_json(document: Any) -> None:
     typer.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
 
 
+@cache
+def _command() -> Any:
+    """Return the command as Typer builds it, once: reading every signature takes longer than many commands."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the command line: exit 0 on success, 1 on a refusal with its reason on stderr or an interrupt, 2 on misuse."""
     try:
-        app()
+        _command()()
     except (GibbsafeError, OSError) as refusal:
         reason = " ".join(str(refusal).split())
         print(f"gibbsafe: {reason}", file=sys.stderr)

@@ -11,7 +11,7 @@ from gibbsafe.cli.app import Json, app, print_json
 
 
 @app.command("audit")
-def audit(
+def audit(  # noqa: PLR0917 - options of a command
     source: Annotated[Path, typer.Argument(help="A plan (JSON) or a study (TOML).")],
     draws: Annotated[int, typer.Option(help="Runs of the mechanism on each of the two data sets.")] = 2000,
     confidence: Annotated[float, typer.Option(help="Confidence of the lower bound from runs.")] = 0.99,

@@ -43,7 +43,7 @@ def hu_table1(
     """
     from gibbsafe.reproduce.hu import table1
 
-    few = {"repeats": 30, "bound_repeats": 12, "exact_sets": 4} if quick else {"repeats": repeats}
+    few: dict[str, Any] = {"repeats": 30, "bound_repeats": 12, "exact_sets": 4} if quick else {"repeats": repeats}
     rows = table1(**few, workers=workers)
     _write_csv(out, rows)
     if as_json:
@@ -61,8 +61,8 @@ def hu_table1(
     console = Console()
     console.print(table)
     console.print(
-        "\nliteral: Algorithm 1 as printed, with 1,000 particles (invalid: m·δ below 10); sound: δ over all neighbours; tight: coupled"
-        "\nbound; exact: privacy curve by quadrature, the largest over some data sets. All are estimates over simulated data sets."
+        "\nliteral: Algorithm 1 as printed, with 1,000 particles (invalid: m·δ below 10); sound: δ over all neighbours; tight:"
+        "\ncoupled bound; exact: privacy curve by quadrature, the largest over some data sets. All are estimates by simulation."
     )
 
 
@@ -99,8 +99,8 @@ def hu_figure2(
     """
     from gibbsafe.reproduce.hu_figures import draw_figure2, figure2
 
-    few = {"sizes": (3000, 10_000, 30_000), "repeats": 8} if quick else {}
-    rows = figure2(workers=workers, **few)  # type: ignore[arg-type]
+    few: dict[str, Any] = {"sizes": (3000, 10_000, 30_000), "repeats": 8} if quick else {}
+    rows = figure2(workers=workers, **few)
     draw_figure2(rows, out)
     _write_csv(table, rows)
     _finish(rows, out, as_json)

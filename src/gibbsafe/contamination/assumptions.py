@@ -82,7 +82,9 @@ def _information_at(model: ContaminatedModel, p: float, u: float, scale: float, 
     return np.asarray((1 - p) ** 2 * (scores * mass) @ scores.T)
 
 
-def fisher_information(model: ContaminatedModel, truth: Array | float, rate: float | None = None, w: Array | None = None) -> Array:
+def fisher_information(
+    model: ContaminatedModel, truth: Array | float, rate: float | None = None, w: Array | None = None
+) -> Array:
     """Return the Fisher information of one contaminated record, I_p = (1−p)²∫∇f∇fᵀ/k_p, averaged over covariates w (rows).
 
     Theorem 5: I_p ≤ (1−p)I, and I_p → I as p → 0. ``rate=None`` is the model's own declared rate (0 without contamination).

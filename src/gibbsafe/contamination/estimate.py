@@ -30,7 +30,7 @@ _NOTES = {
 }
 
 
-def estimate_epsilon(
+def estimate_epsilon(  # noqa: PLR0917 - the algorithm's own inputs, in its order
     model: ContaminatedModel,
     n: int | None = None,
     delta: float | None = None,
@@ -121,8 +121,8 @@ def _check_method(name: str, model: ContaminatedModel, particles: int | None, de
         raise PremiseError("contamination: without it one record can change the posterior without limit, and ε̂ is infinite")
     if particles is not None and count("particles", particles) * delta < 1 and not accept_invalid:
         raise PremiseError(
-            f"particles = {particles}: with δ = {delta:g} fewer than one particle lies in the tail (m·δ = {particles * delta:.3g}); "
-            "use more, a larger delta, method='sound', or accept_invalid=True to reproduce the paper"
+            f"particles = {particles}: with δ = {delta:g} fewer than one particle lies in the tail, "
+            f"m·δ = {particles * delta:.2g}; use more, a larger delta, method='sound', or accept_invalid=True for reproduction"
         )
 
 

@@ -250,6 +250,7 @@ def literal_epsilon(
     line: Line,
     p: float,
     truth: Array,
+    *,
     delta: float,
     particles: int | None,
     generator: np.random.Generator,
@@ -288,7 +289,7 @@ def _binned(instance: LineInstance, bins: int = 240) -> LineInstance:
     """Gather particles into narrow bins (at their weighted means): the same sums, to second order in a bin's width."""
     edges = np.linspace(instance.theta.min(), instance.theta.max() + 1e-300, bins + 1)
     index = np.clip(np.searchsorted(edges, instance.theta, side="right") - 1, 0, bins - 1)
-    weight = np.bincount(index, instance.weight, bins)
+    weight = np.asarray(np.bincount(index, instance.weight, bins), dtype=np.float64)
     theta = np.bincount(index, instance.weight * instance.theta, bins)
     keep = weight > 0
     return LineInstance(instance.line, instance.at, theta[keep] / weight[keep], weight[keep])

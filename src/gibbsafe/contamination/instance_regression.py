@@ -248,6 +248,7 @@ def literal_epsilon(
     posterior: Laplace,
     p: float,
     truth: Array,
+    *,
     delta: float,
     particles: int | None,
     generator: np.random.Generator,
@@ -264,7 +265,9 @@ def literal_epsilon(
         guess = 4 * math.sqrt(float(np.diag(posterior.covariance).max()))
         phi = _solve(lambda r: float(outside.draw(r)[1].sum()), delta, guess)
     else:
-        cloud = posterior.mode + generator.standard_normal((particles, model.parameters)) @ np.linalg.cholesky(posterior.covariance).T
+        cloud = (
+            posterior.mode + generator.standard_normal((particles, model.parameters)) @ np.linalg.cholesky(posterior.covariance).T
+        )
         log_weight = posterior.correction(cloud)
         weight = np.exp(log_weight - log_weight.max())
         distance = np.abs(cloud - truth).max(axis=1)

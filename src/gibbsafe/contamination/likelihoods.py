@@ -173,7 +173,7 @@ class LogisticLabel(Likelihood):
 
     def sample(self, u: Array, scale: float, generator: np.random.Generator) -> Array:
         """Return labels."""
-        return (generator.random(np.shape(u)) < special.expit(u)).astype(np.float64)
+        return np.asarray(generator.random(np.shape(u)) < special.expit(u), dtype=np.float64)
 
     def nearest(self, x: Array, low: Array, high: Array) -> Array:
         """Return the upper end for label 1, the lower for 0."""

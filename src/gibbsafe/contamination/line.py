@@ -153,16 +153,14 @@ def line_posterior(model: NormalMean, records: Records, p: float) -> Line:
         low, high = max(mode - width * deviation, bounds[0]), min(mode + width * deviation, bounds[1])
         ends = curve(np.array([low, high])) - top
         if all(end < -DEPTH or edge in bounds for end, edge in zip(ends, (low, high), strict=True)):
-            return _interpolated(curve, top, low, high, mode, deviation)
+            return _interpolated(curve, top, low=low, high=high, mode=mode, deviation=deviation)
     reach = 9 * model.prior_scale
     low, high = max(model.prior_mean - reach, bounds[0]), min(model.prior_mean + reach, bounds[1])
     narrow = min(model.scale, deviation, (high - low) / 8)
     return Line(low, high, mode, narrow, lambda theta: curve(theta) - top, 0.0, 0)
 
 
-def _interpolated(
-    curve: Callable[[Array], Array], top: float, low: float, high: float, mode: float, deviation: float
-) -> Line:
+def _interpolated(curve: Callable[[Array], Array], top: float, *, low: float, high: float, mode: float, deviation: float) -> Line:
     """Interpolate with more and more nodes, then on more and more pieces, until the error between the nodes is small.
 
     A few records leave poles near the line, which one polynomial over many standard deviations cannot follow.
@@ -172,7 +170,7 @@ def _interpolated(
         middle, half = (edges[:-1] + edges[1:]) / 2, (high - low) / (2 * pieces)
         z = chebyshev.chebpts1(nodes)
         values = (curve((middle[:, None] + half * z).ravel()) - top).reshape(pieces, nodes)
-        coefficients = chebyshev.chebfit(z, values.T, nodes - 1)
+        coefficients: Array = np.asarray(chebyshev.chebfit(z, values.T, nodes - 1), dtype=np.float64)
         checks = np.array([-0.83, -0.31, -0.07, 0.13, 0.47]) if pieces == 1 else np.array([-0.93, 0.37])
         points = (middle[:, None] + half * checks).ravel()
         exact = curve(points) - top

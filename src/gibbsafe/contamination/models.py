@@ -221,7 +221,10 @@ class NormalMean(ContaminatedModel):
             # A wide public density of the prior's shape: as good in ε̂ as the paper's, which follows the unknown truth.
             object.__setattr__(self, "contamination", StudentT(5.0, self.prior_mean, self.prior_scale))
         self._prepare()
-        if isinstance(self.contamination, Envelope) and self.parameter_bounds != (self.contamination.low, self.contamination.high):
+        if isinstance(self.contamination, Envelope) and self.parameter_bounds != (
+            self.contamination.low,
+            self.contamination.high,
+        ):
             raise PremiseError("contamination: the envelope needs parameter_bounds equal to its own interval")
         if self.truncated and isinstance(self.contamination, Density) and not isinstance(self.contamination, Truncated):
             assert self.space is not None

@@ -53,7 +53,7 @@ class Laplace:
     def correction(self, thetas: Array) -> Array:
         """Return log π(θ)/π(c) + ½hᵀHh: the log importance weight against the normal approximation."""
         h = thetas - self.mode
-        return self.log_ratio(thetas) + 0.5 * ((h @ self.hessian) * h).sum(axis=1)
+        return np.asarray(self.log_ratio(thetas) + 0.5 * ((h @ self.hessian) * h).sum(axis=1))
 
     def error_at(self, thetas: Array) -> float:
         """Return the largest error of the surrogate at these points (0 without one)."""
@@ -74,9 +74,7 @@ def _gradient_hessian(model: ContaminatedModel, records: Records, p: float, thet
     hessian = np.eye(model.dimension) / model.prior_scale**2
     for start in range(0, len(records), ROWS):
         w = records.w[start : start + ROWS]
-        l1, l2, _, _ = _derivatives(
-            model, records.x[start : start + ROWS], w @ theta, records.log_g[start : start + ROWS], p
-        )
+        l1, l2, _, _ = _derivatives(model, records.x[start : start + ROWS], w @ theta, records.log_g[start : start + ROWS], p)
         gradient = gradient + w.T @ l1
         hessian = hessian - (w * l2[:, None]).T @ w
     return gradient, hessian
@@ -184,7 +182,7 @@ def laplace(model: ContaminatedModel, records: Records, p: float, start: Array |
     base = log_posterior(model, records, p, mode[None])[0]
 
     def direct(thetas: Array) -> Array:
-        return log_posterior(model, records, p, thetas) - base
+        return np.asarray(log_posterior(model, records, p, thetas) - base)
 
     if not smooth or len(records) <= DIRECT:
         return Laplace(mode, hessian, direct, direct, surrogate=False)

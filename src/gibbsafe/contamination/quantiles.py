@@ -55,7 +55,7 @@ def interval_orders(repeats: int, quantile: float, confidence: float = 0.95) -> 
     """
     tail = (1 - confidence) / 2
     low, high = _first_order(repeats, quantile, tail) - 1, _first_order(repeats, quantile, 1 - tail)
-    return (low, high) if 1 <= low and high <= repeats else None
+    return (low, high) if low >= 1 and high <= repeats else None
 
 
 def percentile_order(repeats: int, quantile: float) -> int:

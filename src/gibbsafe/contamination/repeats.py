@@ -76,29 +76,47 @@ def epsilon_of(
     The number depends on the records: it is the curator's, unless they were simulated.
     """
     rng = np.random.default_rng(0) if generator is None else generator
-    p = model.p(len(records))
-    if isinstance(model, NormalMean):
-        line = line_posterior(model, records, p)
-        at = np.array([line.mode]) if truth is None else truth
+    case = _Case(records, delta, adjacency, truth, particles, rng)
+    return case.line(model, method) if isinstance(model, NormalMean) else case.regression(model, method)
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """One data set and what is asked of it."""
+
+    records: Records
+    delta: float
+    adjacency: str
+    truth: Array | None
+    particles: int | None
+    generator: np.random.Generator
+
+    def line(self, model: NormalMean, method: str) -> float:
+        p = model.p(len(self.records))
+        line = line_posterior(model, self.records, p)
         if method == "paper":
-            return instance_line.literal_epsilon(model, records, line, p, at, delta, particles, rng, adjacency)
-        smaller = line.without(model, records, p)
-        instance = LineInstance.of(model, smaller, p, line.mode, truth)
-        if method == "exact":
-            return instance.exact(delta, adjacency)
+            at = np.array([line.mode]) if self.truth is None else self.truth
+            return instance_line.literal_epsilon(model, self.records, line, p, at, **self._literal())
+        instance = LineInstance.of(model, line.without(model, self.records, p), p, line.mode, self.truth)
+        if method in {"exact", "gaussian"}:
+            return (instance.exact if method == "exact" else instance.gaussian)(self.delta, self.adjacency)
+        phi = instance.radius(self.delta, worst=True)
+        return (instance.separate if method == "sound" else instance.coupled)(phi, self.adjacency)
+
+    def regression(self, model: ContaminatedModel, method: str) -> float:
+        p = model.p(len(self.records))
+        if method == "paper":
+            posterior = laplace(model, self.records, p, self.truth)
+            at = posterior.mode if self.truth is None else self.truth
+            return instance_regression.literal_epsilon(model, self.records, posterior, p, at, **self._literal())
+        posterior = laplace(model, self.records.without_last(), p, self.truth)
+        instance = RegressionInstance(posterior, setting(model, p, posterior.mode, self.truth), self.generator)
         if method == "gaussian":
-            return instance.gaussian(delta, adjacency)
-        phi = instance.radius(delta, worst=True)
-        return instance.separate(phi, adjacency) if method == "sound" else instance.coupled(phi, adjacency)
-    if method == "paper":
-        posterior = laplace(model, records, p, truth)
-        at = posterior.mode if truth is None else truth
-        return instance_regression.literal_epsilon(model, records, posterior, p, at, delta, particles, rng, adjacency)
-    posterior = laplace(model, records.without_last(), p, truth)
-    regression = RegressionInstance(posterior, setting(model, p, posterior.mode, truth), rng)
-    if method == "gaussian":
-        return regression.gaussian(delta, adjacency)
-    return regression.bound(delta, adjacency, coupled=method == "tight")
+            return instance.gaussian(self.delta, self.adjacency)
+        return instance.bound(self.delta, self.adjacency, coupled=method == "tight")
+
+    def _literal(self) -> dict[str, Any]:
+        return {"delta": self.delta, "particles": self.particles, "generator": self.generator, "adjacency": self.adjacency}
 
 
 def _chunk(task: Task, seeds: list[np.random.SeedSequence]) -> list[float]:

@@ -52,7 +52,11 @@ def sample_posterior(
     """
     rng, randomness = use(generator)
     wanted = count("draws", draws)
-    names = ("auto", "inverse-cdf", "importance", "metropolis") if isinstance(model, NormalMean) else ("auto", "importance", "metropolis")
+    names = (
+        ("auto", "inverse-cdf", "importance", "metropolis")
+        if isinstance(model, NormalMean)
+        else ("auto", "importance", "metropolis")
+    )
     name = choice("method", method, names)
     p = model.p(max(len(records), 2))
     if isinstance(model, NormalMean):

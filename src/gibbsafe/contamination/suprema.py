@@ -161,7 +161,7 @@ def _largest(function: Callable[..., Array], axes: list[Array], kinks: tuple[flo
         if len(axes) == 1:
             best = max(best, float(function(np.array(kink))))
         else:
-            best = max(best, maximise(lambda v, r=kink: function(np.full(np.shape(v), r), v), axes[1:])[0])  # type: ignore[misc]
+            best = max(best, maximise(lambda v, r=kink: function(np.full(np.shape(v), r), v), axes[1:])[0])
     return best
 
 

@@ -76,7 +76,12 @@ class TrimmedMean:
         return get("contaminated-uniform").calibrate(self._constants(), Budget(epsilon), adjacency=adjacency)
 
     def sample(
-        self, x: Array, inverse_temperature: float, draws: int = 1, generator: np.random.Generator | None = None, points: int = 4001
+        self,
+        x: Array,
+        inverse_temperature: float,
+        draws: int = 1,
+        generator: np.random.Generator | None = None,
+        points: int = 4001,
     ) -> Array:
         """Draw from the tempered posterior by inverting its distribution function on a grid; for comparisons, not for release.
 

@@ -63,7 +63,9 @@ def _bisect(estimate: Callable[[float], EstimatedPrivacy], target: float, good: 
     return good
 
 
-def choose_rate(model: ContaminatedModel, n: int, epsilon: float, *, steps: int = 6, **options: Any) -> tuple[float, EstimatedPrivacy]:
+def choose_rate(
+    model: ContaminatedModel, n: int, epsilon: float, *, steps: int = 6, **options: Any
+) -> tuple[float, EstimatedPrivacy]:
     """Return the least contamination rate p with ε̂ ≤ epsilon at n records, and the estimate made with it.
 
     ε̂ falls with p at first; later the posterior widens as fast as a record's influence shrinks, so nothing more is gained. The

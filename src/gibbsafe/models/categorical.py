@@ -15,17 +15,8 @@ from gibbsafe.columns import Column
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.sources import read_response
 from gibbsafe.models.model import Array, EncodingOptions, Model, register
-from gibbsafe.models.tables import (
-    Table,
-    TableFamily,
-    check_smallest,
-    check_states,
-    count_states,
-    encode_states,
-    levels_of,
-    sample_states,
-    smallest_for,
-)
+from gibbsafe.models.states import check_states, count_states, encode_states, levels_of, sample_states
+from gibbsafe.models.tables import Table, TableFamily, check_smallest, smallest_for
 from gibbsafe.privacy import Budget, Metric
 
 __all__ = ["Categorical"]

@@ -19,7 +19,7 @@ from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.sources import read_response
 from gibbsafe.models.family import Family
 from gibbsafe.models.model import Array, EncodingOptions, Model, register
-from gibbsafe.models.tables import check_states, count_states, encode_states, levels_of
+from gibbsafe.models.states import check_states, count_states, encode_states, levels_of
 from gibbsafe.privacy import Adjacency, Metric
 from gibbsafe.theorems import Constants
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from gibbsafe.schedules import Stage
 
 __all__ = ["FiniteFamily", "FinitePosterior"]
+
+
+#: Beyond it e^ε is no number; a smaller factor overstates the difference.
+LARGEST_LOG = 700.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +65,7 @@ class FinitePosterior:
 
     def hockey_stick(self, other: FinitePosterior, epsilon: float) -> float:
         """Return Σ(p − e^ε q)₊."""
-        difference = self.probabilities - math.exp(epsilon) * other.probabilities
+        difference = self.probabilities - math.exp(min(epsilon, LARGEST_LOG)) * other.probabilities
         return float(np.maximum(difference, 0.0).sum())
 
 

@@ -16,7 +16,8 @@ from gibbsafe.columns import Column, no_target
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.sources import read_states
 from gibbsafe.models.model import Array, EncodingOptions, Model, register
-from gibbsafe.models.tables import Table, TableFamily, check_smallest, check_states, encode_columns, sample_states, smallest_for
+from gibbsafe.models.states import check_states, encode_columns, sample_states
+from gibbsafe.models.tables import Table, TableFamily, check_smallest, smallest_for
 from gibbsafe.privacy import BoundedRange, Budget, Metric
 
 __all__ = ["MarkovChain"]

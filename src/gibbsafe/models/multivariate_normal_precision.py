@@ -24,7 +24,7 @@ from gibbsafe.models.model import Array, EncodingOptions, Model, register
 from gibbsafe.models.rate_family import check_positive_trim, single_range, widest_trim
 from gibbsafe.privacy import Adjacency, Budget, Metric
 from gibbsafe.samplers.trimmed import TrimmedGamma
-from gibbsafe.samplers.trimmed_wishart import draw_precisions
+from gibbsafe.samplers.trimmed_wishart import LARGEST_MATRIX, draw_precisions
 from gibbsafe.theorems import Constants
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ class PrecisionPosterior:
 
     def draw(self, count: int, generator: np.random.Generator) -> Array:
         """Return draws (count, p)."""
-        if self.diagonal:
-            size = len(self.scale)
+        size = len(self.scale)
+        if self.diagonal or size == 1:
             gammas = TrimmedGamma(self.power + 1, np.diag(self.scale) / 2, *self.trim)
             return gammas.draw_values(np.tile(np.arange(size), count), generator).reshape(count, size)
         return packed(draw_precisions(self.power, self.scale, self.trim, count, generator), False)
@@ -113,8 +113,9 @@ class MultivariateNormalPrecision(Family):
     ½ tr A(yyᵀ − xxᵀ) (x, y centred): its range is ½(c₂ − c₁) times the sum of the absolute eigenvalues, at most (c₂ − c₁)R² with
     R = bound + ‖mean‖, half of it for one column; for any number of records.
 
-    ``structure="full"`` draws whole matrices exactly for up to two columns; for more, no exact sampler in bounded time for every
-    data set is known here, and the declaration is refused. ``structure="diagonal"`` declares independent columns, of any number.
+    ``structure="full"`` draws whole matrices exactly for up to three columns; for more, no exact sampler in bounded time for
+    every data set is known here, and the declaration is refused. ``structure="diagonal"`` declares independent columns, of any
+    number.
 
     >>> import gibbsafe as gs
     >>> model = MultivariateNormalPrecision(dimension=2, bound=1.0, trim=(0.5, 1.5))
@@ -136,9 +137,9 @@ class MultivariateNormalPrecision(Family):
 
     def __post_init__(self) -> None:
         d = count("dimension", self.dimension)
-        if choice("structure", self.structure, ("full", "diagonal")) == "full" and d > 2:
+        if choice("structure", self.structure, ("full", "diagonal")) == "full" and d > LARGEST_MATRIX:
             raise PremiseError(
-                f"structure = 'full' with dimension = {d}: exact draws in bounded time are known for 2; declare 'diagonal'"
+                f"structure = 'full' with dimension = {d}: exact draws are known for up to {LARGEST_MATRIX}; declare 'diagonal'"
             )
         mean = (0.0,) * d if self.mean is None else tuple(real("mean", entry) for entry in self.mean)
         if len(mean) != d:

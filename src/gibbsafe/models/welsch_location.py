@@ -41,7 +41,7 @@ class WelschPosterior:
     def values(self, thetas: Array) -> Array:
         """Return −log density at each row of ``thetas``, up to a constant."""
         columns = np.asarray(thetas)
-        return np.sum([part.values(columns[:, [j]]) for j, part in enumerate(self.coordinates)], axis=0)
+        return np.asarray(np.sum([part.values(columns[:, [j]]) for j, part in enumerate(self.coordinates)], axis=0))
 
     def draw(self, count: int, generator: np.random.Generator) -> Array:
         """Return independent exact draws, (count, p)."""
@@ -141,7 +141,7 @@ class WelschLocation(Family):
         prior = None if self.prior_mean is None or self.prior_scale is None else (self.prior_mean, self.prior_scale)
         return WelschPosterior(
             tuple(
-                BumpPosterior(records[:, j], stage.inverse_temperature, self.scale, *self.bounds, prior)
+                BumpPosterior(records[:, j], stage.inverse_temperature, self.scale, *self.bounds, prior=prior)
                 for j in range(self.dimension)
             )
         )

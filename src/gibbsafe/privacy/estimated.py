@@ -63,10 +63,10 @@ class EstimatedPrivacy:
     def promise(self) -> str:
         """What is claimed, and what is not."""
         return (
-            f"With confidence {self.confidence:.3g}, all but {self.failure_probability:.3g} of the data sets of the simulated model "
-            f"satisfy ({self.epsilon:.4g}, {self.delta:.3g}) towards their {self.adjacency} neighbours. It is not differential "
-            "privacy: it promises nothing for any particular data set, nothing in the failing fraction, and nothing if the data do "
-            "not come from the model."
+            f"With confidence {self.confidence:.3g}, all but {self.failure_probability:.3g} of the data sets of the simulated "
+            f"model satisfy ({self.epsilon:.4g}, {self.delta:.3g}) towards their {self.adjacency} neighbours. It is not "
+            "differential privacy: it promises nothing for any particular data set, nothing in the failing fraction, and nothing "
+            "if the data do not come from the model."
         )
 
     def to_dict(self, *, curator: bool = False) -> dict[str, Any]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
+from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Guarantee
 
-__all__ = ["AttackView", "attack_view"]
+__all__ = ["AttackView", "attack_view", "true_positive_rates"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Rates of false alarms at which the best attacker's successes are stated.
 FALSE_ALARMS = (0.001, 0.01, 0.1)
@@ -33,6 +41,7 @@ class AttackView:
         return {"advantage": self.advantage, "right_guesses": self.right_guesses, "true_positive_rates": rates}
 
 
+@lru_cache(maxsize=32)
 def attack_view(guarantee: Guarantee) -> AttackView:
     """Return what the best attacker gains under a guarantee.
 
@@ -41,5 +50,22 @@ def attack_view(guarantee: Guarantee) -> AttackView:
     0.5987
     """
     advantage = guarantee.advantage()
-    rates = tuple((rate, guarantee.true_positive_rate(rate)) for rate in FALSE_ALARMS)
-    return AttackView(advantage, min(1.0, (1 + advantage) / 2), rates)
+    rates = true_positive_rates(guarantee, np.array(FALSE_ALARMS)).tolist()
+    return AttackView(advantage, min(1.0, (1 + advantage) / 2), tuple(zip(FALSE_ALARMS, rates, strict=True)))
+
+
+def true_positive_rates(guarantee: Guarantee, false_positive_rates: Floats) -> Floats:
+    """Return upper bounds on the best attacker's true-positive rate at many false-positive rates at once.
+
+    Every ε gives the line δ(ε) + e^ε α and its mirror image; the least over a grid of ε is returned. Where the guarantee implies
+    μ-GDP, Φ(Φ⁻¹(α) + μ) is a bound as well.
+    """
+    alphas = np.asarray(false_positive_rates, dtype=np.float64)
+    epsilons = np.append(0.0, 10.0 ** np.arange(-6, 2.01, 0.05))
+    deltas = np.array([guarantee.delta(float(epsilon)) for epsilon in epsilons])
+    lines = deltas[:, None] + np.exp(epsilons)[:, None] * alphas
+    mirrored = 1 - np.exp(-epsilons)[:, None] * np.maximum(0.0, 1 - deltas[:, None] - alphas)
+    best = np.minimum(lines, mirrored).min(axis=0)
+    with contextlib.suppress(PremiseError):
+        best = np.minimum(best, [guarantee.gaussian().true_positive_rate(float(alpha)) for alpha in alphas])
+    return np.asarray(np.minimum(1.0, best * (1 + 2.0**-48)))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gibbsafe.errors import GibbsafeError
+from gibbsafe.report.attack import true_positive_rates
 
 if TYPE_CHECKING:
     from gibbsafe.intervals import Intervals
@@ -102,7 +103,7 @@ def privacy_curve(plan: Plan) -> str:
 def attack_curve(plan: Plan) -> str:
     """Return the best attacker's true-positive rate against the false-positive rate, beside a blind guess."""
     rates = np.concatenate([[1e-4, 3e-4, 1e-3, 3e-3], np.linspace(0.01, 0.99, 50)])
-    best = np.array([plan.guarantee.true_positive_rate(float(rate)) for rate in rates])
+    best = true_positive_rates(plan.guarantee, rates)
     with _drawing(3.6, 3.0, label="what the best membership attacker can do") as (axes, made):
         axis = axes[0, 0]
         axis.plot([0, 1], [0, 1], linestyle="--", color=INK, linewidth=0.8, alpha=0.6)

@@ -90,7 +90,7 @@ def coinpress(
 
 
 def _noisy_quantile(
-    records: SortedRecords, rank: float, low: float, high: float, steps: int, noise: float, generator: np.random.Generator
+    records: SortedRecords, rank: float, generator: np.random.Generator, *, low: float, high: float, steps: int, noise: float
 ) -> float:
     """Return a point whose rank is near ``rank``: binary search with noisy counts."""
     for _ in range(steps):
@@ -120,8 +120,8 @@ def clipped_mean_after_quantiles(
     """
     noise = math.sqrt(steps / (2 * rho / 4))
     depth = offset * noise
-    bottom = _noisy_quantile(records, depth, low, high, steps, noise, generator)
-    top = _noisy_quantile(records, len(records) - depth, low, high, steps, noise, generator)
+    bottom = _noisy_quantile(records, depth, generator, low=low, high=high, steps=steps, noise=noise)
+    top = _noisy_quantile(records, len(records) - depth, generator, low=low, high=high, steps=steps, noise=noise)
     if top <= bottom:
         bottom, top = low, high
     return Mean(gaussian_mean(records, bottom, top, rho / 2, generator).value, ConcentratedDP(rho))

@@ -88,27 +88,14 @@ def figure1(
 
 
 def draw_figure1(rows: list[dict[str, Any]], path: Path) -> None:
-    """Draw box plots of the mean squared error, one panel per conversion."""
+    """Draw box plots of the mean squared error, one panel per conversion; the clean mean's average error as short lines."""
     from gibbsafe.reproduce.panels import panels
 
-    colours = ("#08519c", "#6baed6", "#a63603", "#fd8d3c", "#238b45", "#a1d99b", "#969696", "#252525")
     sizes = sorted({row["n"] for row in rows})
     with panels(path, 1, 2, width=13, height=4.8) as axes:
         for panel, conversion in zip(axes.flat, ("paper", "corrected"), strict=True):
             shown = [row for row in rows if row["conversion"] in {"none", conversion}]
-            names = sorted(
-                {row["method"] for row in shown}, key=lambda name: (name.startswith("mean"), not name.startswith("post"), name)
-            )
-            for k, name in enumerate(names):
-                boxes = [[row["mse"] for row in shown if row["method"] == name and row["n"] == n] for n in sizes]
-                places = np.arange(len(sizes)) + (k - (len(names) - 1) / 2) * 0.8 / len(names)
-                style = {"color": colours[k % len(colours)]}
-                panel.boxplot(
-                    boxes, positions=places, widths=0.7 / len(names), showfliers=False, patch_artist=True,
-                    boxprops={"facecolor": style["color"], "alpha": 0.5, "edgecolor": style["color"]},
-                    medianprops=style, whiskerprops=style, capprops=style,
-                )  # fmt: skip
-                panel.plot([], [], color=style["color"], linewidth=5, alpha=0.6, label=name)
+            _draw_boxes(panel, shown, sizes)
             panel.set_yscale("log")
             panel.set_xticks(range(len(sizes)), [f"{n:,}" for n in sizes])
             panel.set_xlabel("records n")
@@ -116,6 +103,26 @@ def draw_figure1(rows: list[dict[str, Any]], path: Path) -> None:
             title = "budget by the paper's conversion" if conversion == "paper" else "budget by the theorem's conversion (E25)"
             panel.set_title(title, loc="left")
         axes.flat[0].legend(frameon=False, fontsize=7, ncols=2)
+
+
+def _draw_boxes(panel: Any, rows: list[dict[str, Any]], sizes: list[int]) -> None:
+    def values(name: str) -> list[list[float]]:
+        return [[row["mse"] for row in rows if row["method"] == name and row["n"] == n] for n in sizes]
+
+    colours = ("#08519c", "#6baed6", "#a63603", "#fd8d3c", "#238b45", "#a1d99b", "#969696")
+    names = sorted({row["method"] for row in rows} - {"mean"}, key=lambda name: (not name.startswith("posterior"), name))
+    for k, name in enumerate(names):
+        places = np.arange(len(sizes)) + (k - (len(names) - 1) / 2) * 0.8 / len(names)
+        style = {"color": colours[k % len(colours)]}
+        face = {"facecolor": style["color"], "alpha": 0.5, "edgecolor": style["color"]}
+        panel.boxplot(
+            values(name), positions=places, widths=0.7 / len(names), showfliers=False, patch_artist=True, boxprops=face,
+            medianprops=style, whiskerprops=style, capprops=style,
+        )  # fmt: skip
+        panel.plot([], [], color=style["color"], linewidth=5, alpha=0.6, label=name)
+    means = [float(np.mean(part)) for part in values("mean")]
+    places = np.arange(len(sizes))
+    panel.hlines(means, places - 0.45, places + 0.45, color="black", linestyle=":", label="mean without privacy")
 
 
 def _truth(d: int) -> Array:
@@ -148,7 +155,7 @@ def figure2(
     rows: list[dict[str, Any]] = []
     for name, contaminated, build in REGRESSIONS:
         for d in dimensions:
-            made = []
+            made: list[dict[str, Any]] = []
             for n in sizes:
                 task = Task(build(d), n, _truth(d), delta_of(n), "paper", "replace-one", None)
                 values = np.sort(run(task, repeats, seed, workers=workers, progress=False))

@@ -73,6 +73,7 @@ class BumpPosterior:
         scale: float,
         low: float,
         high: float,
+        *,
         prior: tuple[float, float] | None = None,
     ) -> None:
         self.records = np.sort(np.asarray(records, dtype=np.float64))
@@ -164,9 +165,7 @@ class BumpPosterior:
             stuck = (middle <= cells.low[split]) | (middle >= cells.high[split])
             if stuck.all():
                 break
-            parts = self._bound(
-                np.concatenate([cells.low[split], middle]), np.concatenate([middle, cells.high[split]])
-            )
+            parts = self._bound(np.concatenate([cells.low[split], middle]), np.concatenate([middle, cells.high[split]]))
             cells = cells.take(~split).join(parts)
         self._envelope = cells
         return cells

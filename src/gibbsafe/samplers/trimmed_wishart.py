@@ -1,16 +1,25 @@
-"""Exact draws of a 2 × 2 precision matrix with density ∝ |A|^k e^{−tr(WA)/2} between two multiples of the identity.
+"""Exact draws of precision matrices of up to three columns, density ∝ |A|^k e^{−tr(WA)/2} between two multiples of the identity.
 
-With W diagonal (else rotate by its eigenvectors: the set c₁I ≤ A ≤ c₂I does not change) and k ≥ 0, let a, b be the diagonal of A
-and y its other entry. A lies in the set exactly if c₁ ≤ a, b ≤ c₂ and |y| ≤ ρ, ρ the smaller of √((c₂−a)(c₂−b)) and
-√((a−c₁)(b−c₁)). Since |A| = ab(1 − y²/ab), y has density (1 − y²/ab)^k on |y| ≤ ρ, and its mass is at most each of
+With W diagonal (else rotate by its eigenvectors: the set c₁I ≤ A ≤ c₂I does not change) and k ≥ 0, let a_i be the diagonal of A.
+A is in the set exactly if A − c₁I and c₂I − A are non-negative definite. Each of the three matrices A, c₂I − A, A − c₁I is its
+diagonal D times a correlation matrix, D^{1/2} R D^{1/2}, and its determinant is |D||R|. So, given the diagonal, the mass of the
+other entries, with density (|A|/Πa_i)^k on the set, is at most each of
 
-    √(ab)·B(½, k+1),   2√((c₂−a)(c₂−b)),   2√((a−c₁)(b−c₁)).
+    Π a_i^h · C(k),   Π (c₂−a_i)^h · C(0),   Π (a_i−c₁)^h · C(0),       h = (d−1)/2, C(k) = ∫ |R|^k dR over correlation matrices.
 
-Each bound is a product of a function of a and one of b, both log-concave: propose a and b from (ab)^k e^{−(w₁a+w₂b)/2} times it,
-then y from (1 − y²/ab)^k or uniformly, and accept if |y| ≤ ρ and with what is left of (1 − y²/ab)^k. The envelope of least mass
-is used. The acceptance is bounded below by a constant, for every W, k and c₁ < c₂: the mass of y is at least a constant times
-the least of the three bounds, each bound is a product of square roots of concave functions, and under a log-concave law a
-concave function is seldom far below its mean; so with probability ½ all three are at least a constant times their means.
+Each bound is a product of log-concave functions: propose the diagonal from Π a_i^k e^{−w_i a_i/2} times it, then R by its partial
+correlations, which are independent betas (Lewandowski, Kurowicka and Joe 2009), and accept if A is in the set and, for the last
+two, with probability (|A|/Πa_i)^k. The envelope of least mass is used.
+
+**Expected number of tries, for every data set.** Two columns: the mass of the one other entry is at least a constant times the
+least of the three bounds, each is a product of square roots of concave functions, and under a log-concave law a concave function
+is seldom far below its mean; so with probability ½ all three are at least a constant times their means, and the acceptance is at
+least a constant, whatever W, k and the trim (0.45 is the least ever seen). Three columns: with the first envelope an entry is
+proposed on the scale of √(c₁c₂/k) or more. Where both its diagonal entries pile up at one trim point it has to be of the order of
+1/k; unless all three pile up there, and then the envelope of that side serves, this holds for one entry and costs 1/√k. A weight
+w far beyond 2k/c₁ costs as much again as it is beyond, and records of norm R keep it below 2kR² and the prior's: the acceptance
+falls at worst like 1/(√k·max(1, R²c₁)), which is bounded by public numbers. From four columns on the powers grow, and such
+matrices are not drawn here.
 """
 
 from __future__ import annotations
@@ -19,46 +28,54 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln
+from scipy.special import gammaln
 
+from gibbsafe.errors import ParameterError
 from gibbsafe.samplers.log_concave import Indices, LogConcave
 from gibbsafe.samplers.trimmed import TrimmedGamma
 
-__all__ = ["draw_precisions"]
+__all__ = ["LARGEST_MATRIX", "draw_precisions"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
+#: Most columns of a matrix that is drawn whole.
+LARGEST_MATRIX = 3
+#: Matrices proposed together at the most.
+LARGEST_BATCH = 65_536
+
 
 class _Sided(LogConcave):
-    """Densities ∝ a^k √s e^{−wa/2} of a on the trim, s the distance from ``end``, its upper (sign 1) or lower (sign −1) point.
+    """Densities ∝ a^k s^h e^{−wa/2} of a on the trim, s the distance from ``end``, its upper (sign 1) or lower (sign −1) point.
 
     The mode is known by its value and by its distances from both trim points, each with all its digits.
     """
 
-    def __init__(self, power: float, weights: Floats, trim: tuple[float, float], sign: float) -> None:
+    def __init__(self, powers: tuple[float, float], weights: Floats, trim: tuple[float, float], sign: float) -> None:
+        power, h = powers
         end, other_end = trim[::-1] if sign > 0 else trim
         width = trim[1] - trim[0]
-        # The mode has k/a − sign/(2s) = w/2: w·s² + b·s − end = 0, and w·a² − (2k + w·end + 1)a + 2k·end = 0.
-        linear = sign * (2 * power + 1 - weights * end)
-        root = np.sqrt(linear**2 + 4 * weights * end)
-        total = 2 * power + weights * end + 1
+        # The mode has k/a − sign·h/s = w/2: w·s² + b·s − 2h·end = 0, and w·a² − (2k + 2h + w·end)a + 2k·end = 0.
+        linear = sign * (2 * power + 2 * h - weights * end)
+        root = np.sqrt(linear**2 + 8 * h * weights * end)
+        total = 2 * power + 2 * h + weights * end
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            side = np.where(linear >= 0, 2 * end / (linear + root), (root - linear) / (2 * weights))
+            side = np.where(linear >= 0, 4 * h * end / (linear + root), (root - linear) / (2 * weights))
             place = 4 * power * end / (total + root) if sign > 0 else (total + root) / (2 * weights)
         clipped = ~((place - other_end) * sign > 0)  # beyond the other trim point, or nowhere
         self.side = np.where(clipped, width, np.minimum(side, width))
         self.mode = np.where(clipped, other_end, np.clip(place, *trim))
         self.other = np.abs(self.mode - other_end)
-        self._power, self._weights, self._sign = power, weights, sign
-        slope = power / self.mode - sign / (2 * self.side) - weights / 2
-        curve = power / self.mode**2 + 1 / (2 * self.side**2)
+        self._powers, self._weights, self._sign = powers, weights, sign
+        slope = power / self.mode - sign * h / self.side - weights / 2
+        curve = power / self.mode**2 + h / self.side**2
         low, high = (-self.other, self.side) if sign > 0 else (-self.side, self.other)
         super().__init__(self._heights, low, high, 1 / np.maximum(np.sqrt(curve), np.abs(slope)))
 
     def _heights(self, x: Floats, index: Indices) -> Floats:
+        power, h = self._powers
         with np.errstate(divide="ignore"):
-            side = 0.5 * np.log1p(np.maximum(-self._sign * x / self.side[index], -1.0))
-        return np.asarray(self._power * np.log1p(x / self.mode[index]) + side - 0.5 * self._weights[index] * x)
+            side = h * np.log1p(np.maximum(-self._sign * x / self.side[index], -1.0))
+        return np.asarray(power * np.log1p(x / self.mode[index]) + side - 0.5 * self._weights[index] * x)
 
     def draw_distances(self, index: Indices, generator: np.random.Generator) -> tuple[Floats, Floats]:
         """Return draws of a's distances from ``end`` and from the other trim point."""
@@ -67,52 +84,91 @@ class _Sided(LogConcave):
 
     @property
     def log_mass(self) -> Floats:
-        top = self._power * np.log(self.mode) + 0.5 * np.log(self.side) - 0.5 * self._weights * self.mode
+        power, h = self._powers
+        top = power * np.log(self.mode) + h * np.log(self.side) - 0.5 * self._weights * self.mode
         return np.asarray(top + np.log(self.masses()))
+
+
+def _log_volume(size: int, power: float) -> float:
+    """Return log C(power), the integral of |R|^power over correlation matrices."""
+    steps = np.arange(1, size)
+    terms = 0.5 * steps * np.log(np.pi) + gammaln(power + 1 + 0.5 * (size - 1 - steps)) - gammaln(power + 1 + 0.5 * (size - 1))
+    return float(terms.sum())
+
+
+def _correlations(size: int, power: float, count: int, generator: np.random.Generator) -> Floats:
+    """Return (count, pairs) correlations of matrices with density ∝ |R|^power; pairs (0, 1), (0, 2), (1, 2)."""
+    first = 2 * generator.beta(power + size / 2, power + size / 2, (count, size - 1)) - 1
+    if size < LARGEST_MATRIX:
+        return first
+    partial = 2 * generator.beta(power + 1, power + 1, count) - 1
+    last = partial * np.sqrt((1 - first[:, 0] ** 2) * (1 - first[:, 1] ** 2)) + first[:, 0] * first[:, 1]
+    return np.column_stack([first, last])
+
+
+def _less_than_one(correlations: Floats) -> Floats:
+    """Return |R| − 1; R is non-negative definite if no correlation exceeds 1 and this is −1 or more."""
+    cross = 2 * correlations.prod(axis=1) if correlations.shape[1] == 3 else 0.0
+    return np.asarray(cross - np.square(correlations).sum(axis=1))
 
 
 def _draw_diagonal_scale(
     power: float, weights: Floats, trim: tuple[float, float], count: int, generator: np.random.Generator
-) -> Floats:
-    """Return (count, 3) draws of (a, b, y) for W = diag(weights)."""
-    gamma = TrimmedGamma(power + 1.5, weights / 2, *trim)
-    sided = [_Sided(power, weights, trim, sign) for sign in (1.0, -1.0)]
-    log_masses = [float(gamma.log_mass.sum() + betaln(0.5, power + 1)), *(float(s.log_mass.sum() + np.log(2)) for s in sided)]
+) -> tuple[Floats, Floats]:
+    """Return the diagonals (count, d) and other entries (count, pairs) for W = diag(weights)."""
+    size, h, width = len(weights), (len(weights) - 1) / 2, trim[1] - trim[0]
+    pairs = np.triu_indices(size, 1)
+    gamma = TrimmedGamma(power + 1 + h, weights / 2, *trim)
+    sided = [_Sided((power, h), weights, trim, sign) for sign in (1.0, -1.0)]
+    controls = [power, 0.0, 0.0]
+    masses = [gamma.log_mass, *(law.log_mass for law in sided)]
+    log_masses = [float(mass.sum()) + _log_volume(size, k) for mass, k in zip(masses, controls, strict=True)]
     best = int(np.argmin(log_masses))
-    drawn = np.empty((count, 3))
-    pending = np.arange(count)
-    width = trim[1] - trim[0]
+    drawn = np.empty((count, size)), np.empty((count, len(pairs[0])))
+    pending, batch = np.arange(count), count
     while pending.size:
-        index = np.tile(np.arange(2), pending.size)
+        index = np.tile(np.arange(size), batch)
         if best == 0:
-            above = gamma.draw_values(index, generator).reshape(-1, 2) - trim[0]
+            above = gamma.draw_values(index, generator).reshape(-1, size) - trim[0]
             below = width - above
         else:
-            distances = [each.reshape(-1, 2) for each in sided[best - 1].draw_distances(index, generator)]
+            distances = [each.reshape(-1, size) for each in sided[best - 1].draw_distances(index, generator)]
             below, above = distances if best == 1 else distances[::-1]
-        limits = [np.sqrt(np.maximum(each[:, 0] * each[:, 1], 0.0)) for each in (below, above)]
-        a, b = (trim[0] + above).T
-        if best == 0:
-            y = np.sqrt(a * b) * (2 * generator.beta(power + 1, power + 1, pending.size) - 1)
-            log_acceptance = np.zeros(pending.size)
-        else:
-            y = limits[best - 1] * generator.uniform(-1, 1, pending.size)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                log_acceptance = power * np.log1p(-np.minimum(y * y / (a * b), 1.0)) if power > 0 else np.zeros(pending.size)
-        kept = (np.abs(y) <= np.minimum(*limits)) & (-generator.standard_exponential(pending.size) <= log_acceptance)
-        drawn[pending[kept]] = np.column_stack([a, b, y])[kept]
-        pending = pending[~kept]
+        diagonal = trim[0] + above
+        # Correlations of A, c₂I − A and A − c₁I, which differ by sign and scale; one of them is proposed.
+        scales = [np.sqrt(each[:, pairs[0]] * each[:, pairs[1]]) for each in (diagonal, below, above)]
+        signs = (1.0, -1.0, 1.0)
+        entries = signs[best] * scales[best] * _correlations(size, controls[best], batch, generator)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            each = [sign * np.where(entries == 0, 0.0, entries / scale) for sign, scale in zip(signs, scales, strict=True)]
+        spare = [_less_than_one(correlations) for correlations in each]
+        inside = np.all([(np.abs(r) <= 1).all(axis=1) & (s >= -1) for r, s in zip(each[1:], spare[1:], strict=True)], axis=0)
+        with np.errstate(divide="ignore"):
+            determinant = np.log1p(np.maximum(spare[0], -1.0)) if best and power > 0 else np.zeros(batch)
+        accepted = np.flatnonzero(inside & (-generator.standard_exponential(batch) <= power * determinant))
+        kept, places = accepted[: pending.size], pending[: accepted.size]
+        drawn[0][places], drawn[1][places] = diagonal[kept], entries[kept]
+        pending = pending[accepted.size :]
+        # A failed batch says that few are accepted: try more at a time, up to a limit.
+        batch = pending.size if accepted.size else min(4 * batch, LARGEST_BATCH)
     return drawn
 
 
 def draw_precisions(power: float, scale: Floats, trim: tuple[float, float], count: int, generator: np.random.Generator) -> Floats:
-    """Return (count, 2, 2) exact draws of A with density ∝ |A|^power e^{−tr(scale·A)/2} on trim[0]·I ≤ A ≤ trim[1]·I.
+    """Return (count, d, d) exact draws of A, d ≤ 3, with density ∝ |A|^power e^{−tr(scale·A)/2} on trim[0]·I ≤ A ≤ trim[1]·I.
 
     >>> drawn = draw_precisions(50.0, np.diag([40.0, 90.0]), (0.5, 2.0), 1000, np.random.default_rng(0))
     >>> bool((np.linalg.eigvalsh(drawn) >= 0.5).all() and (np.linalg.eigvalsh(drawn) <= 2.0).all())
     True
     """
+    size = len(scale)
+    if size > LARGEST_MATRIX:
+        raise ParameterError(f"scale: {size} columns, but whole matrices are drawn for up to {LARGEST_MATRIX}")
     weights, axes = np.linalg.eigh(scale)
-    a, b, y = _draw_diagonal_scale(power, np.maximum(weights, 0.0), trim, count, generator).T
-    matrices = np.stack([np.stack([a, y], axis=-1), np.stack([y, b], axis=-1)], axis=-2)
+    diagonal, entries = _draw_diagonal_scale(power, np.maximum(weights, 0.0), trim, count, generator)
+    matrices = np.zeros((count, size, size))
+    rows, columns = np.triu_indices(size, 1)
+    matrices[:, rows, columns] = entries
+    matrices[:, columns, rows] = entries
+    matrices[:, np.arange(size), np.arange(size)] = diagonal
     return np.asarray(axes @ matrices @ axes.T)
