@@ -32,8 +32,8 @@ SAMPLED_DELTA = 1e-3
 #: Why a model's worst neighbours stay below half of its claim.
 GAPS = {
     "LogisticRegression": (
-        "along one line two logistic losses pull against each other with slopes σ(u) and σ(−u), which add up to 1; the declared 2 "
-        "is a supremum, approached only where another direction lets the rest of the data push the parameter far out"
+        "along one line two logistic losses pull against each other with slopes σ(u) and σ(−u), which add up to 1; the declared "
+        "2 is a supremum, approached only where another direction lets the rest of the data push the parameter far out"
     ),
     "LinearRegression": (
         "the declared constant is a supremum over the whole parameter ball, and the mass of the posterior is not where it is "
@@ -87,7 +87,7 @@ def sampled_epsilon(plan: gs.Plan, pair: tuple[Any, Any], draws: int, delta: flo
 
 def sizes(adjacency: str, quick: bool) -> tuple[int, ...]:
     """Numbers of records to plan for; under add-remove the search varies them itself."""
-    return (12,) if quick or adjacency == "add-remove" else (2, 12, 400)
+    return (12,) if quick or adjacency == "add-remove" else (12, 400)
 
 
 def audit(name: str, example: str, model: gs.models.Model, adjacency: str, chosen: argparse.Namespace) -> Row | None:

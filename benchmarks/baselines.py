@@ -1,9 +1,9 @@
 """Private opponents that no library offers, written down with their accounting.
 
-All work on *signed rows* z = y·x of norm at most 1, intercept included, with loss log(1 + exp(−zᵀθ)): 1-Lipschitz and 1/4-smooth.
-Neighbours replace one record. μ is the Gaussian-DP parameter of the budget, `gaussian_mu(ε, δ)`. Each function returns one
-parameter vector per seed, (seeds, d). What may be tuned on the test set is an argument here and is said by the caller.
-"""
+All work on *signed rows* z = y·x of norm at most 1, intercept included, with loss log(1 + exp(−zᵀθ)): 1-Lipschitz and
+1/4-smooth. Neighbours replace one record. μ is the Gaussian-DP parameter of the budget, `gaussian_mu(ε, δ)`. Each function
+returns one parameter vector per seed, (seeds, d). What may be tuned on the test set is an argument here and is said by the
+caller."""
 
 from __future__ import annotations
 
@@ -65,9 +65,8 @@ def non_private(rows, ridge=1e-2):
 def output_perturbation(rows, epsilon, delta, *, ridge, seeds, fit=None):
     """θ̂ + N(0, σ²I), θ̂ the ridge fit.
 
-    Accounting: replacing a record moves the minimiser of a ridge-strongly convex sum by at most 2/ridge, so the Gaussian mechanism
-    with σ = 2/(ridge·μ) is μ-GDP, which meets (ε, δ) exactly.
-    """
+    Accounting: replacing a record moves the minimiser of a ridge-strongly convex sum by at most 2/ridge, so the Gaussian
+    mechanism with σ = 2/(ridge·μ) is μ-GDP, which meets (ε, δ) exactly."""
     fit = minimise(rows, ridge) if fit is None else fit
     scale = 2 / (ridge * gaussian_mu(epsilon, delta))
     return np.array([fit + scale * np.random.default_rng(seed).standard_normal(len(fit)) for seed in seeds])
@@ -76,13 +75,13 @@ def output_perturbation(rows, epsilon, delta, *, ridge, seeds, fit=None):
 def objective_noise(epsilon, delta, ridge):
     """The least σ with which Gaussian objective perturbation at this ridge is (ε, δ)-DP, or None if the ridge is too small.
 
-    Accounting, in the manner of Kifer, Smith, Thakurta 2012 and Redberg, Koskela, Wang 2023, for replace-one: the output determines
-    the noise vector b, so the density ratio of neighbours is a ratio of Gaussian densities times a ratio of Hessian determinants. The Hessians
-    differ by one rank-one term each, so the second is at most 1 + 1/(4·ridge). The gradients differ by −s z + s' z' with slopes s, s' in
-    [0, 1], so the first is at most the largest over the corners of that square; the worst rows are opposite (tests integrate
-    other angles), and there it is a Gaussian shift by 2. So δ = δ_Gauss(ε − log(1 + 1/(4·ridge)); 2/σ). No analysis can allow less noise
-    than σ = 2/μ(ε, δ): losses that are linear where the draws lie attain it. This is the opponent's best case.
-    """
+    Accounting, in the manner of Kifer, Smith, Thakurta 2012 and Redberg, Koskela, Wang 2023, for replace-one: the output
+    determines the noise vector b, so the density ratio of neighbours is a ratio of Gaussian densities times a ratio of
+    Hessian determinants. The Hessians differ by one rank-one term each, so the second is at most 1 + 1/(4·ridge). The
+    gradients differ by −s z + s' z' with slopes s, s' in [0, 1], so the first is at most the largest over the corners of
+    that square; the worst rows are opposite (tests integrate other angles), and there it is a Gaussian shift by 2. So δ =
+    δ_Gauss(ε − log(1 + 1/(4·ridge)); 2/σ). No analysis can allow less noise than σ = 2/μ(ε, δ): losses that are linear
+    where the draws lie attain it. This is the opponent's best case."""
     rest = epsilon - math.log1p(SMOOTHNESS / ridge)
     return 2 / gaussian_mu(rest, delta) if rest > 0 else None
 
@@ -101,10 +100,9 @@ def objective_perturbation(rows, epsilon, delta, *, ridge, seeds, start=None):
 def gradient_descent(rows, epsilon, delta, *, steps, rates, seeds):
     """Noisy full gradients, mean of the second half of the iterates, for every rate: (rates, seeds, d).
 
-    Accounting: T gradients of sensitivity 2 with noise N(0, 4T/μ²) compose to μ-GDP; the average is post-processing. ``rates`` are in
-    units of 1/n; 8 is the largest that smoothness n/4 allows without looking at data. Rows are read in single precision,
-    which is far below the noise.
-    """
+    Accounting: T gradients of sensitivity 2 with noise N(0, 4T/μ²) compose to μ-GDP; the average is post-processing.
+    ``rates`` are in units of 1/n; 8 is the largest that smoothness n/4 allows without looking at data. Rows are read in
+    single precision, which is far below the noise."""
     single = rows.astype(np.float32)
     n, d = single.shape
     noise = 2 * math.sqrt(steps) / gaussian_mu(epsilon, delta)
@@ -138,10 +136,9 @@ def public_steps(n, mu, longest):
 def adassp(X, y, epsilon, delta, *, feature_norm, response_bound, generator, failure=0.05):
     """AdaSSP (Wang 2018): ridge regression from noisy sufficient statistics, its ridge chosen by a noisy least eigenvalue.
 
-    Accounting here: the three statistics λ_min(XᵀX), XᵀX and Xᵀy get a third of μ² each; sensitivities under replace-one are R², √2 R²
-    (Frobenius) and 2RB, so their Gaussian mechanisms compose to μ-GDP. The original splits (ε/3, δ/3) by simple composition: this is tighter,
-    in the opponent's favour.
-    """
+    Accounting here: the three statistics λ_min(XᵀX), XᵀX and Xᵀy get a third of μ² each; sensitivities under replace-one
+    are R², √2 R² (Frobenius) and 2RB, so their Gaussian mechanisms compose to μ-GDP. The original splits (ε/3, δ/3) by
+    simple composition: this is tighter, in the opponent's favour."""
     d = X.shape[1]
     share = gaussian_mu(epsilon, delta) / math.sqrt(3)
     gram, cross = X.T @ X, X.T @ y

@@ -1,24 +1,21 @@
-"""Estimates: test log-loss over releases with default settings, and what averaged private gradient descent needs to match it."""
+"""What an estimate costs: passes over the records and seconds, and how many passes averaged private gradient descent needs to
+match it."""
 
-import argparse
-import datetime
-import math
+from __future__ import annotations
+
 import time
 
+import datasets
+import harness
 import numpy as np
-from harness import adult, iso, log, machine, save, versions
+from baselines import gradient_descent
 
 import gibbsafe as gs
 from gibbsafe.data import blocks as blocks_module
-from gibbsafe.models.model import EncodingOptions
-from gibbsafe.privacy.profiles import gaussian_mu
 
 DELTA = 1e-6
-
-
-def log_loss(rows, theta, truth):
-    u = rows @ theta
-    return float(np.logaddexp(0, -np.where(truth == 1, u, -u)).mean())
+#: Rates in units of 1/n: 8 is the largest that the worst-case smoothness n/4 allows; larger ones only hindsight can choose.
+RATES = {"public_rate": (4.0, 8.0), "tuned_on_test": (8.0, 16.0, 32.0, 64.0)}
 
 
 class PassCounter:
@@ -42,100 +39,65 @@ class PassCounter:
         blocks_module.Blocks.reduce = self.original
 
 
-def releases(data, epsilon, number):
-    X, y, X_test, y_test, radius = data
-    model = gs.models.LogisticRegression(dimension=X.shape[1], radius=radius)
-    plan = gs.plan(model, gs.Budget(epsilon, DELTA), n=len(y), adjacency="replace-one", purpose="estimate")
-    rows = model.encode_features(X_test)
-    losses, passes, seconds = [], [], []
+def cost(table, epsilon, number):
+    """Log-loss, passes and seconds of independent releases with default settings."""
+    plan = gs.plan(table.model, gs.Budget(epsilon, DELTA), n=table.n, adjacency="replace-one", purpose="estimate")
+    draws, passes, seconds = [], [], []
     for seed in range(number):
         start = time.perf_counter()
-        with PassCounter(len(y)) as counter:
-            made = plan.release((X, y), generator=np.random.default_rng(seed))
+        with PassCounter(table.n) as counter:
+            made = plan.release((table.X, table.y), generator=np.random.default_rng(seed))
         seconds.append(time.perf_counter() - start)
         passes.append(counter.passes)
-        losses.append(log_loss(rows, model.from_original(made.draws)[0], y_test))
+        draws.append(table.model.from_original(made.draws)[0])
+    loss, error = harness.mean_and_error(table.score(np.array(draws))[0])
     return {
+        "data": table.name,
         "epsilon": epsilon,
         "releases": number,
-        "log_loss": float(np.mean(losses)),
-        "standard_error": float(np.std(losses, ddof=1) / math.sqrt(number)),
+        "stages": len(plan.stages),
+        "log_loss": loss,
+        "log_loss_error": error,
         "passes_median": float(np.median(passes)),
         "seconds_median": float(np.median(seconds)),
     }
 
 
-def gradient_descent(data, epsilon, *, steps, rate, seeds):
-    """Average of the second half of noisy full-gradient steps, noise 2√T/μ per step, on the same scaled rows."""
-    X, y, X_test, y_test, radius = data
-    model = gs.models.LogisticRegression(dimension=X.shape[1], radius=radius)
-    posterior_rows = model.encode((X, y), EncodingOptions()).rows
-    rows = model.encode_features(X_test)
-    n, d = posterior_rows.shape
-    noise = 2 * math.sqrt(steps) / gaussian_mu(epsilon, DELTA)
-    losses = []
-    start = time.perf_counter()
-    for seed in range(seeds):
-        generator = np.random.default_rng(seed)
-        theta, total = np.zeros(d), np.zeros(d)
-        for t in range(steps):
-            slopes = -1 / (1 + np.exp(posterior_rows @ theta))
-            theta = theta - rate / n * (slopes @ posterior_rows + noise * generator.standard_normal(d))
-            if t >= steps // 2:
-                total += theta
-        losses.append(log_loss(rows, total / (steps - steps // 2), y_test))
-    return float(np.mean(losses)), (time.perf_counter() - start) / seeds
-
-
-#: Rates in units of 1/n: 8 is the largest that the worst-case smoothness n/4 allows; larger ones only hindsight can choose.
-PUBLIC_RATES, TUNED_RATES = (4.0, 8.0), (8.0, 16.0, 32.0, 64.0)
-
-
-def passes_to_match(data, epsilon, target, *, rates, seeds, longest):
+def passes_to_match(table, epsilon, target, *, rates, seeds, longest):
     """The fewest passes with which gradient descent reaches ``target``, its rate the best of ``rates`` on the test set."""
     steps, tried = 50, []
     while steps <= longest:
-        found = []
-        for rate in rates:
-            loss, seconds = gradient_descent(data, epsilon, steps=steps, rate=rate, seeds=seeds)
-            found.append({"passes": steps, "log_loss": loss, "rate": rate, "seconds": seconds})
-        best = min(found, key=lambda entry: entry["log_loss"])
-        tried.append(best)
-        log(f"  gradient descent, {steps} passes: {best['log_loss']:.4f} at rate {best['rate']:g}")
-        if best["log_loss"] <= target:
+        start = time.perf_counter()
+        found = gradient_descent(table.signed, epsilon, DELTA, steps=steps, rates=rates, seeds=range(seeds))
+        seconds = (time.perf_counter() - start) / (len(rates) * seeds)
+        losses = [float(np.mean(table.score(thetas)[0])) for thetas in found]
+        best = int(np.argmin(losses))
+        tried.append({"passes": steps, "log_loss": losses[best], "rate": rates[best], "seconds": seconds})
+        harness.log(f"  gradient descent, {steps} passes: {losses[best]:.4f} at rate {rates[best]:g}")
+        if losses[best] <= target:
             return {"passes": steps, "tried": tried}
         steps = round(steps * 1.4142)
     return {"passes": None, "tried": tried}
 
 
+def run(table, *, epsilon=1.0, releases=6, seeds=4, longest=3200):
+    """The document of one table."""
+    estimate = cost(table, epsilon, releases)
+    harness.log(str(estimate))
+    document = {"estimate": estimate, "gradient_descent": {}}
+    for name, rates in RATES.items():
+        document["gradient_descent"][name] = passes_to_match(
+            table, epsilon, estimate["log_loss"], rates=rates, seeds=seeds, longest=longest
+        )
+    return document
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few releases")
-    quick = parser.parse_args().quick
-    number = 3 if quick else 20
-    document = {"date": datetime.date.today().isoformat(), "quick": quick, "machine": machine(), "versions": versions()}
-    isotropic = (*iso(10_000, 20, 0), math.sqrt(20))
-    document["iso"] = [releases(isotropic, epsilon, number) for epsilon in (0.1, 0.3, 1.0, 3.0)]
-    log(f"iso {document['iso']}")
-    table = adult()
-    if table is None:
-        document["adult"] = {"skipped": "data absent"}
-    else:
-        document["adult"] = []
-        for epsilon in (0.1, 0.3, 1.0, 3.0):
-            document["adult"].append(releases(table, epsilon, number))
-            log(f"Adult {document['adult'][-1]}")
-        chosen = document["adult"][2]
-        for name, rates in (("public_rate", PUBLIC_RATES), ("tuned_on_test", TUNED_RATES)):
-            document[f"gradient_descent_{name}"] = passes_to_match(
-                table,
-                chosen["epsilon"],
-                chosen["log_loss"],
-                rates=rates,
-                seeds=2 if quick else 4,
-                longest=500 if quick else 3200,
-            )
-    save("estimates_quick" if quick else "estimates", document)
+    quick = harness.arguments(__doc__).quick
+    table = None if quick else datasets.adult_table()
+    sizes = {"releases": 2, "seeds": 2, "longest": 100} if quick else {}
+    document = harness.head(quick) | run(table or datasets.isotropic(2000, 5), **sizes)
+    harness.save("estimates_quick" if quick else "estimates", document)
 
 
 if __name__ == "__main__":

@@ -73,6 +73,8 @@ def arguments(description):
     parser.add_argument("--quick", action="store_true", help="small sizes, a minute or so")
     parser.add_argument("--only", nargs="*", default=[], help="names of the parts to run; the rest keeps its old results")
     parser.add_argument("--tables", nargs="*", default=[], help="names of the tables to run them on")
+    parser.add_argument("--missing", action="store_true", help="run only what has no results yet")
+    parser.add_argument("--seeds", type=int, help="seeds per cell, instead of the table's own number")
     return parser.parse_args()
 
 

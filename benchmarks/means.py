@@ -1,8 +1,7 @@
 """Means and linear regression: squared error against diffprivlib, OpenDP where it has them, and AdaSSP.
 
-Bounds and scales are public and the same for everyone. diffprivlib guarantees pure ε (a stronger promise than (ε, δ), and it pays for it);
-OpenDP, AdaSSP and ours (ε, δ); the Welsch location pure ε with no bound on records.
-"""
+Bounds and scales are public and the same for everyone. diffprivlib guarantees pure ε (a stronger promise than (ε, δ), and
+it pays for it); OpenDP, AdaSSP and ours (ε, δ); the Welsch location pure ε with no bound on records."""
 
 from __future__ import annotations
 
@@ -75,10 +74,11 @@ def unbounded_mean(n, epsilon, seeds, reach=100.0):
 
 
 def regression(n, d, epsilon, seeds, heavy):
-    """y = xᵀb + noise, x in [−1, 1]^d, |y| clipped to 4; error is the mean squared distance of predictions on 2,000 fresh rows.
+    """y = xᵀb + noise, x in [−1, 1]^d, |y| clipped to 4; error is the mean squared distance of predictions on 2,000 fresh
+    rows.
 
-    With ``heavy`` the noise is Student t(2) and the pseudo-Huber loss needs no bound on it; the others clip at ±4 all the same.
-    """
+    With ``heavy`` the noise is Student t(2) and the pseudo-Huber loss needs no bound on it; the others clip at ±4 all the
+    same."""
     rng = np.random.default_rng(2)
     X = rng.uniform(-1, 1, (n + 2000, d))
     b = np.linspace(1, -1, d) if d > 1 else np.array([1.0])

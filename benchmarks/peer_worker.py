@@ -83,7 +83,11 @@ def opendp_mean(arrays, request):
 
         unit = (high - low) / n * d**0.5
         bounds = (0.3 * unit, 1000 * unit)  # smaller scales overflow inside OpenDP
-        scale = dp.binary_search(lambda s: build(s).map(2).epsilon(request["delta"]) <= epsilon, bounds=bounds)
+
+        def affordable(scale, build=build, epsilon=epsilon):
+            return build(scale).map(2).epsilon(request["delta"]) <= epsilon
+
+        scale = dp.binary_search(affordable, bounds=bounds)
         release = one >> dp.m.then_gaussian(scale)
         found.append([[release(X[:, j].tolist()) for j in range(d)] for _ in range(repeats)])
     return {"mean": np.array(found)}

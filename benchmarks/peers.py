@@ -1,7 +1,7 @@
 """Runs peers in their own environment: a request as npz and JSON goes in, arrays come out.
 
-diffprivlib 0.6.6 needs scikit-learn 1.5, so it and OpenDP live in `.venv-peers` (requirements-peers.txt) and never meet the library.
-"""
+diffprivlib 0.6.6 needs scikit-learn 1.5, so it and OpenDP live in `.venv-peers` (requirements-peers.txt) and never meet the
+library."""
 
 from __future__ import annotations
 
@@ -43,4 +43,8 @@ def peer_versions():
         "print(json.dumps({k: version(k) for k in ('diffprivlib', 'opendp', 'scikit-learn', 'numpy')}))"
     )
     found = json.loads(subprocess.run([PYTHON, "-c", code], check=True, capture_output=True, text=True).stdout)
-    return {"diffprivlib": found["diffprivlib"], "opendp": found["opendp"], "scikit-learn beside diffprivlib": found["scikit-learn"]}
+    return {
+        "diffprivlib": found["diffprivlib"],
+        "opendp": found["opendp"],
+        "scikit-learn beside diffprivlib": found["scikit-learn"],
+    }

@@ -1,9 +1,8 @@
 """Scale: time and peak memory of a release from a Parquet file against the number of rows, 20 features.
 
-Every size runs in a process of its own, so that its peak memory is its own. Encoded rows may take 256 MiB of memory; what is beyond
-is kept in a file without a name. Exponents are slopes on logarithmic axes, over the sizes from 100,000 rows on: below, starting
-costs dominate.
-"""
+Every size runs in a process of its own, so that its peak memory is its own. Encoded rows may take 256 MiB of memory; what
+is beyond is kept in a file without a name. Exponents are slopes on logarithmic axes, over the sizes from 100,000 rows on:
+below, starting costs dominate."""
 
 from __future__ import annotations
 

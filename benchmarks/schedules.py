@@ -15,8 +15,9 @@ from gibbsafe.models.model import EncodingOptions
 from gibbsafe.privacy import Adjacency
 from gibbsafe.privacy.profiles import gaussian_mu
 from gibbsafe.samplers import SAMPLERS
-from gibbsafe.schedules import FRACTIONS, RADII, Request
+from gibbsafe.schedules import Request
 
+FRACTIONS, RADII = (0.10, 0.15, 0.25, 0.50), (1.0, 0.6, 0.4, 0.25)
 FIVE = (0.06, 0.09, 0.15, 0.25, 0.45), (1.0, 0.7, 0.5, 0.35, 0.2)
 THREE = (0.15, 0.25, 0.60), (1.0, 0.5, 0.3)
 TIGHT = FRACTIONS, (1.0, 0.5, 0.3, 0.18)

@@ -1,9 +1,9 @@
 """Speed of exact draws against NUTS on the same posteriors, over n and d; kernels against `X.sum()` on one thread and two.
 
-NUTS is numpyro's (compiled, single precision) and nutpie's (Rust, driving this library's own fused value-and-gradient kernel, in
-double precision). Compilation is not counted. Effective draws are the least over parameters, by each one's usual estimate. Neither
-carries a certificate. Posteriors: isotropic data, (1, 1e-6), replace-one, one draw's prior and temperature.
-"""
+NUTS is numpyro's (compiled, single precision) and nutpie's (Rust, driving this library's own fused value-and-gradient
+kernel, in double precision). Compilation is not counted. Effective draws are the least over parameters, by each one's usual
+estimate. Neither carries a certificate. Posteriors: isotropic data, (1, 1e-6), replace-one, one draw's prior and
+temperature."""
 
 from __future__ import annotations
 
@@ -101,7 +101,9 @@ def kernels_on(threads, n, d, arrays):
     """`main_line.kernels` in a process with this many threads."""
     code = f"import json, harness, main_line; print(json.dumps(main_line.kernels({n}, {d}, {arrays})))"
     environment = os.environ | {"GIBBSAFE_BENCH_THREADS": str(threads)}
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=harness.HERE, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=harness.HERE, env=environment
+    )
     return {"threads": threads, **json.loads(done.stdout)}
 
 

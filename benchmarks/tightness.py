@@ -1,8 +1,9 @@
-"""Tightness: the inverse temperature β that each theorem allows, beside the exact worst case that the audit finds; N draws' price.
+"""Tightness: the inverse temperature β that each theorem allows, beside the exact worst case that the audit finds; N draws'
+price.
 
-Small models, for which privacy curves are exact by quadrature. The audit looks for the worst neighbouring data sets; the largest β
-at which *they* still meet the budget is an upper limit for every theorem. A theorem's share of it is at most 1, and 1 is tight.
-"""
+Small models, for which privacy curves are exact by quadrature. The audit looks for the worst neighbouring data sets; the
+largest β at which *they* still meet the budget is an upper limit for every theorem. A theorem's share of it is at most 1,
+and 1 is tight."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def papers_price(name, epsilon, delta, draws):
 
 
 def exact(name, epsilon, delta, draws, start, *, effort=60, steps=10):
-    """The largest β at which the worst neighbours found at ``start`` meet (ε, δ), by bisection between start and four times it."""
+    """The largest β at which the worst neighbours found at ``start`` meet (ε, δ), by bisection between start and four times
+    it."""
     wide = gs.Budget(100 * max(1.0, epsilon), delta)
 
     def priced(beta):

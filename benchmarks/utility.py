@@ -1,15 +1,15 @@
 """Utility at equal (ε, δ): test log-loss and accuracy of a draw and of the estimate, beside every private opponent.
 
-One cell is a table and an ε. Methods whose settings a curator cannot know are run twice: with a public rule, and with the setting
-that is best on the *test set* (which is not private: the opponent's best case). Tuning uses a few seeds of its own; what is reported
-comes from the full number of seeds at the chosen setting. Cells are saved one by one, and a rerun replaces only what it ran.
-"""
+One cell is a table and an ε. Methods whose settings a curator cannot know are run twice: with a public rule, and with the
+setting that is best on the *test set* (which is not private: the opponent's best case). Tuning uses a few seeds of its own;
+what is reported comes from the full number of seeds at the chosen setting. Cells are saved one by one, and a rerun replaces
+only what it ran."""
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import datasets
 import harness
@@ -127,17 +127,15 @@ def descent_tuned(table, epsilon, effort):
     tuning, scored = range(1000, 1000 + effort.tuning), []
     for steps in (steps for steps in TUNED_STEPS if steps <= effort.longest):
         found = gradient_descent(table.signed, epsilon, DELTA, steps=steps, rates=TUNED_RATES, seeds=tuning)
-        scored += [
-            (float(np.mean(table.score(thetas)[0])), steps, rate) for rate, thetas in zip(TUNED_RATES, found, strict=True)
-        ]
+        scored += [(float(np.mean(table.score(thetas)[0])), steps, rate) for rate, thetas in zip(TUNED_RATES, found, strict=True)]
     _, steps, rate = min(scored)
     found = gradient_descent(table.signed, epsilon, DELTA, steps=steps, rates=[rate], seeds=range(effort.seeds))
     return found[0], {"passes": steps, "rate": rate}
 
 
 def diffprivlib_fits(table, fits, scale=1.0):
-    """diffprivlib on rows times ``scale``, the intercept a constant column: its own intercept is not regularised but perturbed,
-    so that its objective can have no minimum."""
+    """diffprivlib on rows times ``scale``, the intercept a constant column: its own intercept is not regularised but
+    perturbed, so that its objective can have no minimum."""
     arrays = {"X": table.rows * scale, "y": table.y}
     found = peers.ask("logistic", arrays, fits=fits, data_norm=scale, fit_intercept=False)
     return found["theta"] * scale, float(np.median(found["seconds"]))
@@ -166,7 +164,7 @@ def reference(table, epsilon, effort):
 
 
 METHODS = {
-    "draw": lambda table, epsilon, effort: ours(table, epsilon, effort),
+    "draw": ours,
     "estimate": lambda table, epsilon, effort: ours(table, epsilon, effort, purpose="estimate"),
     "corollary 8": corollary_8,
     "output perturbation": output_rule,
@@ -236,7 +234,7 @@ def cell_of(document, table, epsilon):
     return cell
 
 
-def run(name, quick, chosen, methods, epsilons=EPSILONS, skip_known=False):
+def run(name, quick, chosen, methods, *, epsilons=EPSILONS, missing=False):
     """Measure methods on tables and save after every cell."""
     document = (harness.load(name) or {"cells": []}) | harness.head(quick, "scikit-learn") | {"delta": DELTA}
     document["versions"] |= peers.peer_versions()
@@ -244,7 +242,7 @@ def run(name, quick, chosen, methods, epsilons=EPSILONS, skip_known=False):
         for epsilon in epsilons:
             cell = cell_of(document, table, epsilon)
             for method in methods:
-                if skip_known and method in cell["methods"]:
+                if missing and method in cell["methods"]:
                     continue
                 if method.startswith("diffprivlib") and not peers.available():
                     continue
@@ -257,7 +255,10 @@ def run(name, quick, chosen, methods, epsilons=EPSILONS, skip_known=False):
 def main():
     options = harness.arguments(__doc__)
     methods = [m for m in METHODS if not options.only or m in options.only]
-    run("utility_quick" if options.quick else "utility", options.quick, tables(options.quick, options.tables), methods)
+    chosen = tables(options.quick, options.tables)
+    if options.seeds:
+        chosen = ((table, replace(effort, seeds=options.seeds)) for table, effort in chosen)
+    run("utility_quick" if options.quick else "utility", options.quick, chosen, methods, missing=options.missing)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ def path(plan, tmp_path):
 
 
 def test_a_sound_plan_is_not_refuted_and_its_claim_is_tight(plan):
-    audit = gs.audit.audit_plan(plan, draws=500, generator=np.random.default_rng(1))
+    audit = gs.audit.audit_plan(plan, draws=500, effort=24, generator=np.random.default_rng(1))
     assert not audit.refuted
     assert audit.neighbours.curve.epsilon(1e-6) > 0.99
     assert "not refuted" in str(audit)
@@ -35,7 +35,7 @@ def test_a_sound_plan_is_not_refuted_and_its_claim_is_tight(plan):
 
 def test_the_command_prints_writes_and_exits_0(path, tmp_path):
     picture = tmp_path / "audit.png"
-    result = CliRunner().invoke(app, ["audit", str(path), "--draws", "200", "--json", "--out", str(picture)])
+    result = CliRunner().invoke(app, ["audit", str(path), "--draws", "200", "--effort", "24", "--json", "--out", str(picture)])
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert found["verdict"] == "not refuted"
@@ -56,7 +56,7 @@ def test_the_command_exits_1_when_a_claim_is_refuted(path, monkeypatch):
     monkeypatch.setattr(gs.models.PseudoHuberRegression, "constants", halved)
     model = gs.models.PseudoHuberRegression(dimension=1, intercept=False)
     path.write_text(gs.plan(model, gs.Budget(1.0, 1e-6), n=10, adjacency="replace-one").to_json())
-    result = CliRunner().invoke(app, ["audit", str(path), "--draws", "200"])
+    result = CliRunner().invoke(app, ["audit", str(path), "--draws", "200", "--effort", "24"])
     assert result.exit_code == 1
     assert "REFUTED" in result.stdout
     assert "exact curve" in result.stdout
@@ -76,6 +76,16 @@ def test_plans_beyond_quadrature_are_audited_by_runs():
 def test_worst_neighbours_need_two_records(plan):
     with pytest.raises(gs.PremiseError, match="at least two"):
         gs.audit.worst_neighbours(plan, records=[(np.zeros((1, 1)), np.zeros(1))])
+
+
+def test_a_person_with_several_rows_brings_them_all():
+    """The claim is for four rows at once: neighbours with four far rows attain it, as one far row alone would not."""
+    model = gs.models.PseudoHuberRegression(dimension=1, intercept=False)
+    plan = gs.plan(model, gs.Budget(1.0, 1e-6), n=10, adjacency="replace-one", rows_per_person=4)
+    worst = gs.audit.worst_neighbours(plan, effort=24)
+    assert (worst.data[0] != worst.neighbour[0]).any(axis=1).sum() + (worst.data[1] != worst.neighbour[1]).sum() >= 4
+    assert worst.curve.epsilon(1e-6) == pytest.approx(1.0, abs=1e-3)
+    assert not gs.audit.same_mechanism(plan).refuted
 
 
 def test_the_search_finds_what_is_planted():

@@ -46,12 +46,22 @@ def test_regression_draws_surround_the_truth(model):
     truth = np.array([0.5, -0.5])
     records = model.contaminate(model.simulate(600, truth, rng), rng)
     for method in ("importance", "metropolis"):
-        draws = C.sample_posterior(model, records, 200, method=method, generator=rng, start=truth, steps=60).draws
+        draws = C.sample_posterior(model, records, 200, method=method, generator=rng, steps=60).draws
         mean, spread = draws.mean(axis=0), draws.std(axis=0)
         assert np.all(np.abs(mean - truth) < 5 * spread)
         assert np.all(spread < 0.6)
     with pytest.raises(gs.ParameterError, match="method"):
         C.sample_posterior(model, records, 1, method="inverse-cdf")
+
+
+def test_the_mode_is_found_far_from_where_contamination_sits():
+    """k_p is not log-concave: with the truth far from g the search must start robustly."""
+    rng = np.random.default_rng(6)
+    truth = np.array([50.0, -40.0])
+    for model in (C.LinearRegression(columns=2, prior_scale=100.0), C.CauchyRegression(columns=2, prior_scale=100.0)):
+        records = model.contaminate(model.simulate(1500, truth, rng), rng)
+        draws = C.sample_posterior(model, records, 50, generator=rng).draws
+        assert np.all(np.abs(draws.mean(axis=0) - truth) < 1)
 
 
 def test_trimmed_likelihood_is_priced_for_every_record():

@@ -64,8 +64,9 @@ def test_reduction_agrees_with_brute_force(kind, seed):
     least = -brute_force(lambda z: -log_d(z), boxes, rng, method)
     assert up >= most - 1e-7
     assert down <= least + 1e-7
-    assert up == pytest.approx(most, abs=0.005 + 0.02 * up)  # random search falls short where the peak is sharp
-    assert down == pytest.approx(least, abs=0.005 - 0.02 * down)
+    short = 0.06 if kind == "quantile" else 0.02  # by how much random search may miss a sharp peak
+    assert up == pytest.approx(most, abs=0.005 + short * up)
+    assert down == pytest.approx(least, abs=0.005 - short * down)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -254,3 +254,11 @@ def test_networks_and_chains_are_not_cheaper_for_cells_than_exact():
             for a, b in ((p, q), (q, p)):
                 assert hockey_stick(a, b, epsilon) <= claim.delta(epsilon) + 1e-9
     assert network.cell_guarantee("b").range < network.cell_guarantee("a").range
+
+
+@pytest.mark.parametrize(("draws", "share"), [(100, 0.32), (10_000, 0.05)])
+def test_many_draws_cost_a_fraction_of_the_papers_sum(draws, share):
+    """Bernoulli trimmed to [0.4875, 0.5125] at δ = 1e-9: the best route against 2NL (Corollary 10)."""
+    declared = M.BetaBernoulli(trim=(0.4875, 0.5125)).metric_constants()
+    claim = gs.theorems.get("bounded-range").guarantee(declared, inverse_temperature=1.0, adjacency=REPLACE, draws=draws)
+    assert claim.epsilon(1e-9) <= share * 2 * draws * declared.metric_lipschitz

@@ -130,6 +130,9 @@ def test_everything_inside_the_domain_is_released():
     for data in (np.zeros(0), np.zeros(1), np.full(50, 1e300), np.full(50, 3.0), np.array([-1e12, 1e12])):
         draws = plan.release(data, generator=rng).draws
         assert -50 <= draws[0, 0] <= 50
+    vast = gs.plan(gs.models.WelschLocation(bounds=(-4e8, 4e8)), gs.Budget(1.0), n=None, adjacency="add-remove")
+    for data in (np.zeros(0), rng.uniform(-4e8, 4e8, 200), np.zeros(300)):
+        assert abs(vast.release(data, generator=rng).draws[0, 0]) <= 4e8
     with pytest.raises(gs.DomainError, match="nan"):
         plan.release(np.array([0.0, np.nan]), generator=rng)
     assert plan.release(np.array([0.0, np.nan]), generator=rng, on_invalid="replace").draws.shape == (1, 1)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gibbsafe.audit.frames import values_of
 from gibbsafe.audit.plans import posteriors_of
+from gibbsafe.audit.records import persons_for
 from gibbsafe.plan import Plan
 from gibbsafe.randomness import use
 from gibbsafe.samplers import SAMPLERS
@@ -29,7 +30,8 @@ def mechanism_of(plan: Plan, generator: np.random.Generator | None = None) -> Ca
     def run(data: Any, runs: int) -> Floats:
         random, _ = use(generator)
         if len(plan.stages) > 1:
-            releases = [plan.release(data, generator=random, progress=False).draws for _ in range(runs)]
+            options = {"generator": random, "progress": False, **persons_for(plan, data)}
+            releases = [plan.release(data, **options).draws for _ in range(runs)]
             return np.stack([plan.model.from_original(draws).ravel() for draws in releases])
         (posterior,), sampler, (stage,) = posteriors_of(plan, data), SAMPLERS[plan.sampler], plan.stages
         scaled, _ = sampler.function(posterior, runs * stage.draws, random, None, **sampler.options(stage))

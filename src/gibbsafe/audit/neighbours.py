@@ -42,15 +42,16 @@ class Neighbours:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A record, the one that replaces it (or is added), and the rest of the data as repeated records."""
+    """A person's records, those that replace them (or are added), and the rest of the data, all as repeated records."""
 
     first: Any
     second: Any
     rest: tuple[tuple[Any, int], ...]
     added: bool
+    rows: int
 
     def pair(self) -> tuple[Any, Any]:
-        return join([(self.first, 0 if self.added else 1), *self.rest]), join([(self.second, 1), *self.rest])
+        return join([(self.first, 0 if self.added else self.rows), *self.rest]), join([(self.second, self.rows), *self.rest])
 
 
 def worst_neighbours(
@@ -65,9 +66,10 @@ def worst_neighbours(
         effort: how many candidates to look at before the optimiser starts, and about as many again by it.
 
     Candidates are pairs of extreme records (opposite labels and ends of the domain among them) beside a rest that is all of one
-    kind or split in halves; under add-remove several sizes, the empty data set included. They are ranked by an approximation,
-    the distance of the posteriors in standard deviations at the mode; the best are improved by moving parts of the rest and
-    blending records, and judged by the exact curve. Where no exact curve exists the approximation decides alone.
+    kind or split in halves; a person with several rows brings as many of one record; under add-remove several sizes are tried,
+    the empty data set included. They are ranked by an approximation, the distance of the posteriors in standard deviations; the
+    best are improved by moving parts of the rest and blending records, and judged by the exact curve. Where no exact curve
+    exists the approximation decides alone.
     """
     corners = list(plan.model.corners() if records is None else records)
     if len(corners) < 2:
@@ -81,6 +83,7 @@ class _Search:
     def __init__(self, plan: Plan, corners: list[Any], epsilon: float, effort: int) -> None:
         self.plan, self.corners, self.epsilon, self.effort = plan, corners, epsilon, effort
         self.added = plan.adjacency == Adjacency.ADD_REMOVE
+        self.rows = plan.rows_per_person if self.added or plan.n is None else min(plan.rows_per_person, plan.n)
         self.tried = 0
 
     def run(self) -> Neighbours:
@@ -107,15 +110,15 @@ class _Search:
                 if size:
                     rests += [((first, size),), ((second, size),), ((first, half), (second, size - half))]
                 for rest in rests:
-                    made.append(_Candidate(first, second, rest, self.added))
+                    made.append(_Candidate(first, second, rest, self.added, self.rows))
                     if self.added:
-                        made.append(_Candidate(second, first, rest, self.added))
+                        made.append(_Candidate(second, first, rest, self.added, self.rows))
         return self._thinned(made)
 
     def _sizes(self) -> tuple[int, ...]:
         if not self.added:
             assert self.plan.n is not None
-            return (self.plan.n - 1,)
+            return (self.plan.n - self.rows,)
         return SIZES
 
     def _more_rests(self, ranked: list[tuple[float, _Candidate]]) -> list[_Candidate]:

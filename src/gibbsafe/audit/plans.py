@@ -51,9 +51,9 @@ def exact_curve(plan: Plan, data: Any, neighbour: Any, *, route: str = "auto") -
     1.0
     """
     choice("route", route, ("auto", "quadrature"))
+    first, second = posteriors_of(plan, data, neighbour)
     if len(plan.stages) != 1:
         raise PremiseError(f"plan of {len(plan.stages)} stages: later ones depend on earlier draws; use estimate_lower_bound")
-    first, second = posteriors_of(plan, data, neighbour)
     stage = plan.stages[0]
     if plan.sampler == "langevin":
         if plan.model.parameters != 1:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gibbsafe.errors import DomainError
 
-__all__ = ["blend", "columns_of", "hostile_copies", "join", "replace_record", "rows_of"]
+__all__ = ["blend", "columns_of", "hostile_copies", "join", "persons_for", "replace_record", "rows_of"]
 
 
 def columns_of(data: Any) -> tuple[np.ndarray, ...]:
@@ -27,6 +27,13 @@ def _like(data: Any, columns: Sequence[np.ndarray]) -> Any:
 def rows_of(data: Any) -> int:
     """Return the number of records."""
     return len(columns_of(data)[0])
+
+
+def persons_for(plan: Any, data: Any) -> dict[str, Any]:
+    """Return the option that tells `release` whose rows these are, if the plan asks: the first rows are one person's."""
+    if plan.rows_per_person == 1:
+        return {}
+    return {"persons": np.maximum(np.arange(rows_of(data)) - plan.rows_per_person + 1, 0)}
 
 
 def join(parts: Sequence[tuple[Any, int]]) -> Any:

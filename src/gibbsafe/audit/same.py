@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gibbsafe.audit.records import columns_of, hostile_copies, join, replace_record
+from gibbsafe.audit.records import columns_of, hostile_copies, join, persons_for, replace_record
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.plan import Plan
 from gibbsafe.privacy import Adjacency
@@ -79,7 +79,7 @@ def same_mechanism(
     The situations: one record differs and with it all labels are equal or a column is constant, a record at the clip, at 1e300,
     with a NaN replaced, and under add-remove the last record removed.
     """
-    run = mechanism or (lambda each: plan.release(each, on_invalid="replace", progress=False))
+    run = mechanism or (lambda each: plan.release(each, on_invalid="replace", progress=False, **persons_for(plan, each)))
     tried = []
     for situation, first, second in hostile_neighbours(plan, data, records):
         tried.append(situation)

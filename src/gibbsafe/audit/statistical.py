@@ -78,7 +78,8 @@ def estimate_lower_bound(
 
     Args:
         mechanism: any callable of a data set that returns numbers; with ``vectorised=True`` of a data set and a number of runs,
-            returning one row per run. An exception counts as an output: a refusal that depends on a record reveals it.
+            returning one row per run. A refusal (`GibbsafeError`, ValueError or ArithmeticError) counts as an output: one that
+            depends on a record reveals it.
         data, neighbour: passed to the mechanism as they are.
         draws: runs on each data set; half of them choose score and threshold, half are the test.
         confidence: with which both bounds hold together, whatever the mechanism.
@@ -120,10 +121,11 @@ def bound_from_samples(
     chosen = first[:half], second[:half]
     tested = first[half:], second[half:]
     level = failure / 4  # two bounds, each from two limits
+    candidates = list(candidate_scores(*chosen, score))
     found = {}
     for name, measure in (("epsilon", _epsilon_of(delta)), ("mu", _mu)):
         best = max(
-            (_best_event(candidate, chosen, measure, level) for candidate in candidate_scores(*chosen, score)),
+            (_best_event(candidate, chosen, measure, level) for candidate in candidates),
             key=lambda entry: entry[0],
         )
         _, event, described = best

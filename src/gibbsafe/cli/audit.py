@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Json, app, print_json
+from gibbsafe.cli.app import Json, Quiet, app, print_json
 
 
 @app.command("audit")
@@ -15,10 +15,12 @@ def audit(  # noqa: PLR0917 - options of a command
     source: Annotated[Path, typer.Argument(help="A plan (JSON) or a study (TOML).")],
     draws: Annotated[int, typer.Option(help="Runs of the mechanism on each of the two data sets.")] = 2000,
     confidence: Annotated[float, typer.Option(help="Confidence of the lower bound from runs.")] = 0.99,
+    effort: Annotated[int, typer.Option(help="How many pairs of data sets to look at.")] = 400,
     seconds: Annotated[float | None, typer.Option(help="Stop sampling after this long.")] = None,
     workers: Annotated[int, typer.Option(help="Processes that sample.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Draw claimed, exact and estimated curve here (PNG, PDF or SVG).")] = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Search for the worst neighbouring data sets and try to refute the plan's claim on them; exit 1 if it is refuted.
 
@@ -27,12 +29,13 @@ def audit(  # noqa: PLR0917 - options of a command
     from gibbsafe.audit import audit_plan
     from gibbsafe.cli.inputs import load_plan
 
-    found = audit_plan(load_plan(source), draws=draws, confidence=confidence, seconds=seconds, workers=workers)
+    plan = load_plan(source)
+    found = audit_plan(plan, draws=draws, confidence=confidence, effort=effort, seconds=seconds, workers=workers)
     if out is not None:
         found.draw(out)
     if as_json:
         print_json(found.to_dict() | ({} if out is None else {"picture": str(out)}))
-    else:
+    elif not quiet:
         typer.echo(str(found) + ("" if out is None else f"\nwrote {out}"))
     if found.refuted:
         raise typer.Exit(1)

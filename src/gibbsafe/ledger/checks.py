@@ -101,12 +101,15 @@ def _check_charges(account: Account, journal: Any, opening: dict[str, Any]) -> C
     """Return the sum of all charges, each priced again from its guarantee."""
     terms = Terms(opening["currency"], Adjacency.of(opening["adjacency"]), opening["unit"])
     main = slack = failure = 0
+    prices: dict[str, Caps] = {}  # equal guarantees cost the same
     for entry in journal:
         if entry.kind not in ("charge", "spend"):
             continue
         body = json.loads(entry.body)
-        stated, again = Caps.from_dict(body["cost"]), price(Guarantee.from_dict(body["guarantee"]), terms)
-        if canonical(stated.to_dict()) != canonical(again.to_dict()) and not _nearly(stated, again):
+        stated, guarantee = Caps.from_dict(body["cost"]), canonical(body["guarantee"])
+        if guarantee not in prices:
+            prices[guarantee] = price(Guarantee.from_dict(body["guarantee"]), terms)
+        if not _nearly(stated, prices[guarantee]):
             raise CertificateError(
                 f"account {account.name!r}, entry {entry.number}: the charge is not the price of its guarantee"
             )

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Table", "TableFamily", "TablesPosterior", "check_smallest", "log_odds_width", "smallest_for"]
 
+#: Distributions that are drawn together, over several draws.
+DRAWN_ROWS = 100_000
 #: Rounding of released probabilities: rows still count as distributions.
 TOLERANCE = 1e-9
 
@@ -116,10 +118,12 @@ class TablesPosterior:
             same = [part for part in parts if part[0].states == states]
             shapes = np.concatenate([shape for _, _, shape in same])
             smallest = np.concatenate([np.full(table.contexts, table.smallest) for table, _, _ in same])
-            index = np.tile(np.arange(len(shapes)), count)
-            rows = TrimmedDirichlet(shapes, smallest).draw(index, generator).reshape(count, -1)
             cells = np.concatenate([np.arange(cells.start, cells.stop) for _, cells, _ in same])
-            drawn[:, cells] = rows
+            law, together = TrimmedDirichlet(shapes, smallest), max(1, DRAWN_ROWS // len(shapes))
+            for first in range(0, count, together):
+                some = min(together, count - first)
+                rows = law.draw(np.tile(np.arange(len(shapes)), some), generator)
+                drawn[first : first + some, cells] = rows.reshape(some, -1)
         return drawn
 
     def values(self, thetas: Array) -> Array:

@@ -193,7 +193,7 @@ def draw_figure2(rows: list[dict[str, Any]], path: Path) -> None:
                 panel.set_title(f"{name} regression", loc="left")
                 panel.set_xlabel("records n")
                 panel.set_ylabel("ε̂ (99 % quantile)")
-                panel.legend(frameon=False, fontsize=7)
+                panel.legend(frameon=False, fontsize=7, handlelength=4)
 
 
 def _draw_panel(panel: Any, rows: list[dict[str, Any]]) -> None:

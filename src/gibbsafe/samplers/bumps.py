@@ -25,7 +25,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 #: The largest second derivative of e^{−r²/2}, at r² = 3, rounded up.
 BEND = 0.44627
 #: A bump is summed within this many scales (e^{−40.5} of it is left outside) and counted within NEAR of them.
-WINDOW, NEAR = 9.0, 6.0
+WINDOW, NEAR = 9.0, 7.5
 #: A cell is narrow enough when Taylor's remainder adds at most this much to the exponent.
 HEADROOM = 0.25
 #: Room for rounding in the exponent, relative to its size and absolute.
@@ -119,9 +119,11 @@ class BumpPosterior:
             total, rise = self._sum((low[k] + high[k]) / 2)
             height[k] = self.weight * total + remainder[k]
             slope[k] = self.weight * rise
+        # Narrow enough for its line, or with no record near it, so that the density is flat.
+        close = np.where(lines, remainder, height) <= HEADROOM
         height, slope, bent = self._with_prior(low, high, height, slope, lines)
         margin = ROUNDING * self.weight * len(self.records) + FLOOR
-        return _Cells(low, high, height + margin, slope, lines & (remainder <= HEADROOM) & bent)
+        return _Cells(low, high, height + margin, slope, close & bent)
 
     def _with_prior(
         self, low: Floats, high: Floats, height: Floats, slope: Floats, lines: npt.NDArray[np.bool_]

@@ -112,46 +112,67 @@ def _less_than_one(correlations: Floats) -> Floats:
     return np.asarray(cross - np.square(correlations).sum(axis=1))
 
 
-def _draw_diagonal_scale(
-    power: float, weights: Floats, trim: tuple[float, float], count: int, generator: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Return the diagonals (count, d) and other entries (count, pairs) for W = diag(weights)."""
-    size, h, width = len(weights), (len(weights) - 1) / 2, trim[1] - trim[0]
-    pairs = np.triu_indices(size, 1)
-    gamma = TrimmedGamma(power + 1 + h, weights / 2, *trim)
-    sided = [_Sided((power, h), weights, trim, sign) for sign in (1.0, -1.0)]
-    controls = [power, 0.0, 0.0]
-    masses = [gamma.log_mass, *(law.log_mass for law in sided)]
-    log_masses = [float(mass.sum()) + _log_volume(size, k) for mass, k in zip(masses, controls, strict=True)]
-    best = int(np.argmin(log_masses))
-    drawn = np.empty((count, size)), np.empty((count, len(pairs[0])))
-    pending, batch = np.arange(count), count
-    while pending.size:
-        index = np.tile(np.arange(size), batch)
-        if best == 0:
-            above = gamma.draw_values(index, generator).reshape(-1, size) - trim[0]
-            below = width - above
-        else:
-            distances = [each.reshape(-1, size) for each in sided[best - 1].draw_distances(index, generator)]
-            below, above = distances if best == 1 else distances[::-1]
-        diagonal = trim[0] + above
-        # Correlations of A, c₂I − A and A − c₁I, which differ by sign and scale; one of them is proposed.
-        scales = [np.sqrt(each[:, pairs[0]] * each[:, pairs[1]]) for each in (diagonal, below, above)]
-        signs = (1.0, -1.0, 1.0)
-        entries = signs[best] * scales[best] * _correlations(size, controls[best], batch, generator)
+class _Envelope:
+    """For W = diag(weights), the bound of least mass: which of A, c₂I − A and A − c₁I has its correlations proposed."""
+
+    #: What an entry of A is multiplied by in each of the three matrices.
+    SIGNS = 1.0, -1.0, 1.0
+
+    def __init__(self, power: float, weights: Floats, trim: tuple[float, float]) -> None:
+        self.size, self.power, self.trim = len(weights), power, trim
+        self.pairs = np.triu_indices(self.size, 1)
+        h = (self.size - 1) / 2
+        self.gamma = TrimmedGamma(power + 1 + h, weights / 2, *trim)
+        self.sided = [_Sided((power, h), weights, trim, sign) for sign in (1.0, -1.0)]
+        self.controls = power, 0.0, 0.0
+        masses = [self.gamma.log_mass, *(law.log_mass for law in self.sided)]
+        log_masses = [float(mass.sum()) + _log_volume(self.size, k) for mass, k in zip(masses, self.controls, strict=True)]
+        self.best = int(np.argmin(log_masses))
+
+    def _distances(self, batch: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
+        """Return how far proposed diagonals are from the upper and from the lower trim point, (batch, d) each."""
+        index = np.tile(np.arange(self.size), batch)
+        if self.best == 0:
+            above = self.gamma.draw_values(index, generator).reshape(-1, self.size) - self.trim[0]
+            return self.trim[1] - self.trim[0] - above, above
+        near, far = (each.reshape(-1, self.size) for each in self.sided[self.best - 1].draw_distances(index, generator))
+        return (near, far) if self.best == 1 else (far, near)
+
+    def propose(self, batch: int, generator: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+        """Return diagonals (batch, d), other entries (batch, pairs) and log acceptances (batch,), −∞ outside the set."""
+        below, above = self._distances(batch, generator)
+        diagonal = self.trim[0] + above
+        scales = [np.sqrt(each[:, self.pairs[0]] * each[:, self.pairs[1]]) for each in (diagonal, below, above)]
+        proposed = _correlations(self.size, self.controls[self.best], batch, generator)
+        entries = self.SIGNS[self.best] * scales[self.best] * proposed
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = [sign * np.where(entries == 0, 0.0, entries / scale) for sign, scale in zip(signs, scales, strict=True)]
-        spare = [_less_than_one(correlations) for correlations in each]
-        inside = np.all([(np.abs(r) <= 1).all(axis=1) & (s >= -1) for r, s in zip(each[1:], spare[1:], strict=True)], axis=0)
-        with np.errstate(divide="ignore"):
-            determinant = np.log1p(np.maximum(spare[0], -1.0)) if best and power > 0 else np.zeros(batch)
-        accepted = np.flatnonzero(inside & (-generator.standard_exponential(batch) <= power * determinant))
-        kept, places = accepted[: pending.size], pending[: accepted.size]
-        drawn[0][places], drawn[1][places] = diagonal[kept], entries[kept]
-        pending = pending[accepted.size :]
-        # A failed batch says that few are accepted: try more at a time, up to a limit.
-        batch = pending.size if accepted.size else min(4 * batch, LARGEST_BATCH)
-    return drawn
+            all_three = [
+                sign * np.where(entries == 0, 0.0, entries / scale) for sign, scale in zip(self.SIGNS, scales, strict=True)
+            ]
+        spare = [_less_than_one(correlations) for correlations in all_three]
+        inside = np.ones(batch, dtype=bool)
+        for correlations, determinant in zip(all_three[1:], spare[1:], strict=True):
+            inside &= (np.abs(correlations) <= 1).all(axis=1) & (determinant >= -1)
+        log_acceptance = np.zeros(batch)
+        if self.best > 0 and self.power > 0:
+            with np.errstate(divide="ignore"):
+                log_acceptance = self.power * np.log1p(np.maximum(spare[0], -1.0))
+        return diagonal, entries, np.where(inside, log_acceptance, -np.inf)
+
+
+def _draw_diagonal_scale(envelope: _Envelope, count: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return the diagonals (count, d) and other entries (count, pairs): the first proposals that are accepted, in their order."""
+    diagonals, others = np.empty((count, envelope.size)), np.empty((count, len(envelope.pairs[0])))
+    have, batch = 0, min(count, LARGEST_BATCH)
+    while have < count:
+        diagonal, entries, log_acceptance = envelope.propose(batch, generator)
+        accepted = np.flatnonzero(-generator.standard_exponential(batch) <= log_acceptance)[: count - have]
+        places = slice(have, have + accepted.size)
+        diagonals[places], others[places] = diagonal[accepted], entries[accepted]
+        have += accepted.size
+        # A batch without one says that few are accepted: try more at a time, up to a limit.
+        batch = min(count - have if accepted.size else 4 * batch, LARGEST_BATCH)
+    return diagonals, others
 
 
 def draw_precisions(power: float, scale: Floats, trim: tuple[float, float], count: int, generator: np.random.Generator) -> Floats:
@@ -165,7 +186,8 @@ def draw_precisions(power: float, scale: Floats, trim: tuple[float, float], coun
     if size > LARGEST_MATRIX:
         raise ParameterError(f"scale: {size} columns, but whole matrices are drawn for up to {LARGEST_MATRIX}")
     weights, axes = np.linalg.eigh(scale)
-    diagonal, entries = _draw_diagonal_scale(power, np.maximum(weights, 0.0), trim, count, generator)
+    envelope = _Envelope(power, np.maximum(weights, 0.0), trim)
+    diagonal, entries = _draw_diagonal_scale(envelope, count, generator)
     matrices = np.zeros((count, size, size))
     rows, columns = np.triu_indices(size, 1)
     matrices[:, rows, columns] = entries

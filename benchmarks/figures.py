@@ -1,0 +1,95 @@
+"""The figures of docs/benchmarks.md, from results alone."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+from report_utility import complete, private_opponents
+
+
+def utility(document, path):
+    """Excess log-loss over the non-private fit against ε, a panel per table."""
+    cells = complete(document)
+    names = list(dict.fromkeys(cell["data"] for cell in cells))
+    columns = 4
+    rows = -(-len(names) // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(3.4 * columns, 2.6 * rows), squeeze=False)
+    for axis in axes.flat[len(names) :]:
+        axis.set_visible(False)
+    for axis, name in zip(axes.flat, names, strict=False):
+        mine = [cell for cell in cells if cell["data"] == name]
+        for label, style, pick in (
+            ("one draw", "C0:", lambda cell: cell["methods"]["draw"]["log_loss"]),
+            ("estimate", "C0-", lambda cell: cell["methods"]["estimate"]["log_loss"]),
+            ("best opponent, public rule", "C1-", lambda cell: _least(cell, tuned=False)),
+            ("best opponent, tuned on test", "C3--", lambda cell: _least(cell, tuned=True)),
+        ):
+            axis.plot([cell["epsilon"] for cell in mine], [pick(cell) for cell in mine], style, label=label, marker="o", ms=3)
+        axis.axhline(mine[0]["methods"]["non-private"]["log_loss"], color="0.6", lw=0.8, label="non-private")
+        axis.set_xscale("log")
+        axis.set_xticks([0.1, 0.3, 1, 3], ["0.1", "0.3", "1", "3"])
+        axis.minorticks_off()
+        axis.set_title(name, fontsize=9)
+        axis.tick_params(labelsize=7)
+    axes[-1, 0].set_xlabel("ε", fontsize=8)
+    axes[0, 0].set_ylabel("test log-loss", fontsize=8)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower center", ncols=5, fontsize=8, frameon=False)
+    figure.tight_layout(rect=(0, 0.05, 1, 1))
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def _least(cell, tuned):
+    return min(entry["log_loss"] for name, entry in private_opponents(cell).items() if name.endswith("tuned") == tuned)
+
+
+def speed(document, path):
+    """Seconds to the first draw against n."""
+    figure, axes = plt.subplots(1, 2, figsize=(8.5, 3.2))
+    sizes = sorted({cell["parameters"] for cell in document["cells"]})
+    for shade, d in enumerate(sizes):
+        mine = [cell for cell in document["cells"] if cell["parameters"] == d]
+        for method, marker, line in (("exact", "o", "-"), ("numpyro", "s", "--"), ("nutpie", "^", ":")):
+            found = [cell for cell in mine if method in cell]
+            ns = [cell["n"] for cell in found]
+            further = "next_s" if method == "exact" else "next_effective_s"
+            label = f"{method}, {d} parameters"
+            axes[0].plot(
+                ns, [cell[method]["first_s"] for cell in found], line, color=f"C{shade}", marker=marker, ms=4, label=label
+            )
+            axes[1].plot(ns, [cell[method][further] for cell in found], line, color=f"C{shade}", marker=marker, ms=4)
+    for axis, title in zip(axes, ("first draw", "further (effective) draw"), strict=True):
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        axis.set_xlabel("records")
+        axis.set_ylabel("seconds")
+        axis.set_title(title, fontsize=10)
+    figure.legend(loc="center right", fontsize=7, frameon=False)
+    figure.tight_layout(rect=(0, 0, 0.8, 1))
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def scale(document, path):
+    """Time and memory against rows."""
+    figure, axes = plt.subplots(1, 2, figsize=(7, 2.9))
+    ns = [entry["n"] for entry in document["sizes"]]
+    for axis, key, label in ((axes[0], "seconds", "seconds"), (axes[1], "peak_mib", "peak memory, MiB")):
+        axis.loglog(ns, [entry[key] for entry in document["sizes"]], "o-")
+        axis.set_xlabel("rows")
+        axis.set_ylabel(label)
+    axes[1].loglog(ns, [entry["file_mib"] for entry in document["sizes"]], "0.6", ls="--", label="size of the file")
+    axes[1].legend(fontsize=8, frameon=False)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def draw_all(results, folder):
+    """Draw what has results."""
+    for name, draw in {"utility": utility, "speed": speed, "scale": scale}.items():
+        if name in results:
+            draw(results[name], folder / f"{name}.png")
