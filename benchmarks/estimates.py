@@ -52,12 +52,11 @@ def cost(table, epsilon, number):
         draws.append(table.model.from_original(made.draws)[0])
     loss, error = harness.mean_and_error(table.score(np.array(draws))[0])
     return {
-        "data": table.name,
         "epsilon": epsilon,
         "releases": number,
         "stages": len(plan.stages),
         "log_loss": loss,
-        "log_loss_error": error,
+        "standard_error": error,
         "passes_median": float(np.median(passes)),
         "seconds_median": float(np.median(seconds)),
     }
@@ -80,23 +79,23 @@ def passes_to_match(table, epsilon, target, *, rates, seeds, longest):
     return {"passes": None, "tried": tried}
 
 
-def run(table, *, epsilon=1.0, releases=6, seeds=4, longest=3200):
-    """The document of one table."""
-    estimate = cost(table, epsilon, releases)
-    harness.log(str(estimate))
-    document = {"estimate": estimate, "gradient_descent": {}}
+def run(table, isotropic, *, epsilons=(0.1, 0.3, 1.0, 3.0), matched=1.0, releases=20, seeds=4, longest=3200):
+    """Costs on both tables, and gradient descent's passes to match the first at one ε; without that table, the second's alone."""
+    document = {"iso": [cost(isotropic, epsilon, releases) for epsilon in epsilons]}
+    if table is None:
+        return document | {"adult": {"skipped": "data absent"}}
+    document["adult"] = [cost(table, epsilon, releases) for epsilon in epsilons]
+    target = next(entry["log_loss"] for entry in document["adult"] if entry["epsilon"] == matched)
     for name, rates in RATES.items():
-        document["gradient_descent"][name] = passes_to_match(
-            table, epsilon, estimate["log_loss"], rates=rates, seeds=seeds, longest=longest
-        )
+        document[f"gradient_descent_{name}"] = passes_to_match(table, matched, target, rates=rates, seeds=seeds, longest=longest)
     return document
 
 
 def main():
     quick = harness.arguments(__doc__).quick
-    table = None if quick else datasets.adult_table()
-    sizes = {"releases": 2, "seeds": 2, "longest": 100} if quick else {}
-    document = harness.head(quick) | run(table or datasets.isotropic(2000, 5), **sizes)
+    table, isotropic = (None, datasets.isotropic(2000, 5)) if quick else (datasets.adult_table(), datasets.isotropic(10_000, 20))
+    sizes = {"releases": 2, "epsilons": (1.0,)} if quick else {}
+    document = harness.head(quick) | run(table, isotropic, **sizes)
     harness.save("estimates_quick" if quick else "estimates", document)
 
 

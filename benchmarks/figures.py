@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import matplotlib as mpl
 
 mpl.use("Agg")
@@ -21,7 +23,7 @@ def utility(document, path):
     for axis, name in zip(axes.flat, names, strict=False):
         mine = [cell for cell in cells if cell["data"] == name]
         for label, style, pick in (
-            ("one draw", "C0:", lambda cell: cell["methods"]["draw"]["log_loss"]),
+            ("one draw", "C0:", lambda cell: cell["methods"].get("draw", {}).get("log_loss", math.nan)),
             ("estimate", "C0-", lambda cell: cell["methods"]["estimate"]["log_loss"]),
             ("best opponent, public rule", "C1-", lambda cell: _least(cell, tuned=False)),
             ("best opponent, tuned on test", "C3--", lambda cell: _least(cell, tuned=True)),

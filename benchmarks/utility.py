@@ -258,7 +258,8 @@ def main():
     chosen = tables(options.quick, options.tables)
     if options.seeds:
         chosen = ((table, replace(effort, seeds=options.seeds)) for table, effort in chosen)
-    run("utility_quick" if options.quick else "utility", options.quick, chosen, methods, missing=options.missing)
+    name, epsilons = ("utility_quick", (1.0,)) if options.quick else ("utility", EPSILONS)
+    run(name, options.quick, chosen, methods, epsilons=epsilons, missing=options.missing)
 
 
 if __name__ == "__main__":

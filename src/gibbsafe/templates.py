@@ -59,7 +59,7 @@ def _head(title: str, n: int, draws: int) -> str:
 def blank_study(names: Sequence[str], target: str | None, table: str) -> str:
     """Return a commented study that lists the columns by name and asks for their bounds.
 
-    >>> print(blank_study(["age", "outcome"], "outcome", "t.csv").splitlines()[-5])
+    >>> print(blank_study(["age", "outcome"], "outcome", "t.csv").splitlines()[-4])
     # transform = "log1p"         # log(1 + x), for amounts
     """
     for name in (name for name in names if names.count(name) > 1):

@@ -76,9 +76,10 @@ def test_scale_measures_a_process_of_its_own(tmp_path):
 def test_costs_of_an_estimate():
     import estimates
 
-    found = estimates.run(tiny(), releases=2, seeds=2, longest=60)
-    assert found["estimate"]["passes_median"] > 1
-    assert set(found["gradient_descent"]) == {"public_rate", "tuned_on_test"}
+    found = estimates.run(tiny(), tiny(200), epsilons=(1.0,), releases=2, seeds=2, longest=60)
+    assert found["adult"][0]["passes_median"] > 1
+    assert {"gradient_descent_public_rate", "gradient_descent_tuned_on_test"} < set(found)
+    assert "skipped" in estimates.run(None, tiny(200), epsilons=(1.0,), releases=2)["adult"]
 
 
 def test_kernels_and_growth():

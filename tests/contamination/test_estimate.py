@@ -120,7 +120,7 @@ def test_records_outside_the_space_are_refused():
 
 
 def test_tuning_meets_its_target():
-    options = {"repeats": 12, "quantile": 0.75, "method": "gaussian", "truth": 30.0, "delta": 1e-4}
+    options = {"repeats": 6, "quantile": 0.6, "method": "gaussian", "truth": 30.0, "delta": 1e-4}
     target = 1.1 * C.estimate_epsilon(MEAN, 1000, **options).epsilon
     rate, made = C.choose_rate(MEAN, 1000, target, steps=4, **options)
     assert 0 < rate < MEAN.p(1000)

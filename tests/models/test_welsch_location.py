@@ -91,7 +91,7 @@ def test_nothing_found_exceeds_the_pure_guarantee():
 def test_variance_does_not_pay_for_the_range(width):
     """n·variance/σ² ≤ 7.6 at ε = 1 (7.2 in the limit); Laplace on the clipped mean loses at a range of 6,000."""
     rng = np.random.default_rng(8)
-    n, sets = 1000, 1200
+    n, sets = 1000, 800
     welsch, laplace = [], []
     for _ in range(sets):
         x = 30 + 8 * rng.standard_normal(n)

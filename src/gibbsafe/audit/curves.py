@@ -120,7 +120,7 @@ class PrivacyCurve:
         top = 1e-3
         while self.delta(top) > 1e-12 and top < 700:
             top *= 2
-        return np.concatenate([[0.0], top * np.linspace(1 / 32, 1, 32)])
+        return np.concatenate([[0.0], top * np.linspace(1 / 16, 1, 16)])
 
     @cached_property
     def resolution(self) -> float:
@@ -134,7 +134,7 @@ class PrivacyCurve:
 
     @cached_property
     def mu(self) -> float:
-        """The least μ (to the resolution of 33 values of ε) whose Gaussian-DP curve lies above: the pair's μ."""
+        """The least μ (to the resolution of 17 values of ε) whose Gaussian-DP curve lies above: the pair's μ."""
         if self.shift is not None:
             return self.shift
         reached = [(float(epsilon), *self.bound(float(epsilon))) for epsilon in self._losses]

@@ -124,8 +124,8 @@ def audit_plan(
 ) -> PlanAudit:
     """Try to refute what a plan claims, in every way this package knows.
 
-    ``effort`` is that of `worst_neighbours`. Worst neighbours and their exact curve; ``draws`` runs of the plan's own sampler on each of them; the model's declared
-    constants; the same mechanism on hostile neighbours. No data are needed: the audit makes its own.
+    Worst neighbours (looked for with ``effort``) and their exact curve; ``draws`` runs of the plan's own sampler on each of them;
+    the model's declared constants; the same mechanism on hostile neighbours. No data are needed: the audit makes its own.
     """
     neighbours = worst_neighbours(plan, effort=effort)
     curve = neighbours.curve

@@ -126,16 +126,16 @@ class RegressionInstance:
         guess = 4 * math.sqrt(float((self.posterior.covariance @ directions.T * directions.T).sum(axis=0).max()))
         first = _solve(lambda r: float(outside.draw(r)[1].sum()), delta, guess)
         error = self._boundary_error(outside, first)
-        sizes = first * np.array([0.9, 0.97, 1.0, 1.03, 1.07, 1.12, 1.2, 1.35, 1.6, 2.2, 4.0])
-        rises = np.array([spread(self.at, factor * s, _scales(self.at, s))[0] for s in sizes])
+        sizes = first * np.array([0.9, 0.97, 1.0, 1.03, 1.07, 1.12, 1.2, 1.35, 1.6, 2.2, 4.0, 9.0])
+        rises = np.array([*(spread(self.at, factor * s, _scales(self.at, s))[0] for s in sizes), math.inf])
         moments = self.moments(outside, first)
         bottom = self._mean_bounds(factor * first * 1.1, moments, 2 * delta, _scales(self.at, first * 1.1))[1]
 
         def tail(radius: float) -> float:
             points, weight = outside.draw(radius)
             size = ((points - self.posterior.mode) @ directions.T).max(axis=1)
-            rise = rises[np.minimum(np.searchsorted(sizes, size), len(sizes) - 1)]
-            lifted = weight * np.exp(rise - bottom + error)
+            rise = rises[np.searchsorted(sizes, size)]  # infinite beyond the largest size, which no draw reaches
+            lifted = np.where(weight > 0, weight * np.exp(rise - bottom + error), 0.0)
             scatter = math.sqrt(float(np.maximum((lifted**2).sum() - lifted.sum() ** 2 / len(lifted), 0)))
             return float(lifted.sum()) + CAUTION * scatter
 

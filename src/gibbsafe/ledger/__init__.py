@@ -1,9 +1,10 @@
 """Budget accounts in SQL: charged before anything is sampled, with caps fixed at opening (see `gibbsafe.ledger.caps`)."""
 
-from gibbsafe.ledger.account import Account, Charge, FreshKeys, account, open_account
+from gibbsafe.ledger.account import Account, Charge
 from gibbsafe.ledger.caps import Caps, caps_for, claimed_delta
 from gibbsafe.ledger.checks import check, export
 from gibbsafe.ledger.database import Database, parse_reference
+from gibbsafe.ledger.opening import FreshKeys, account, open_account
 
 __all__ = [
     "Account",

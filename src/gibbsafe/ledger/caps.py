@@ -20,7 +20,7 @@ from typing import Any
 from gibbsafe._numerics import down, greatest, up
 from gibbsafe._validate import choice, probability
 from gibbsafe.errors import BudgetError
-from gibbsafe.ledger.units import as_float, cap_units
+from gibbsafe.ledger.units import as_float, as_fraction, at_least, cap_units
 from gibbsafe.privacy import Budget
 from gibbsafe.privacy.profiles import gaussian_delta, gaussian_mu, slack_delta, zcdp_delta
 
@@ -70,7 +70,7 @@ def caps_for(budget: Budget, currency: str, reserve: float | None = None) -> Cap
     share = 1.0 if currency == "pure" else probability("reserve", DEFAULT_RESERVE if reserve is None else reserve)
     failure = down(budget.delta * share / 2)
     slack = down(down(failure) / up(slack_delta(budget.epsilon, 1.0)))
-    rest = (budget.delta - failure - up(slack_delta(budget.epsilon, slack))) * (1 - 2.0**-44)  # room for a few roundings
+    rest = (budget.delta - failure - up(slack_delta(budget.epsilon, slack))) * (1 - 2.0**-36)  # room for roundings
     caps = Caps(_main_cap(budget.epsilon, rest, currency), cap_units(slack), cap_units(failure))
     if Fraction(claimed_delta(budget.epsilon, currency, caps)) > Fraction(budget.delta):
         raise BudgetError(f"budget {budget}: no caps fit below it; choose a larger delta")
@@ -86,11 +86,11 @@ def _main_cap(epsilon: float, delta: float, currency: str) -> int:
 
 
 def claimed_delta(epsilon: float, currency: str, caps: Caps) -> float:
-    """Return an upper bound on δ at ε of whatever an analyst does within the caps."""
-    main = as_float(caps.main)
+    """Return an upper bound on δ at ε of whatever an analyst does within the caps, to the last digit."""
+    main = up(as_float(caps.main))
     if currency == "gaussian":
-        profile = gaussian_delta(epsilon, main**0.5)
+        profile = gaussian_delta(epsilon, up(main**0.5))
     else:
         profile = 0.0 if currency == "pure" else zcdp_delta(epsilon, main)
-    others = up(slack_delta(epsilon, as_float(caps.slack))) + round(as_float(caps.failure), 15)
-    return up(profile + others) if others else profile
+    slack = slack_delta(epsilon, up(as_float(caps.slack))) if caps.slack else 0.0
+    return at_least(Fraction(profile) + Fraction(slack) + as_fraction(caps.failure))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -83,10 +82,10 @@ class Database:
 
     @contextmanager
     def creating(self) -> Iterator[Connection]:
-        """Yield a writing connection to a database that may be new; a file that this attempt made and spoiled is removed."""
+        """Yield a writing connection to a database that may be new; an empty file that this attempt left is removed."""
         from gibbsafe.ledger.tables import metadata
 
-        fresh = self._path is not None and not self._path.exists()
+        made = self._make_file()
         try:
             with self._reported():
                 with self._engine("BEGIN IMMEDIATE").begin() as connection:
@@ -97,11 +96,21 @@ class Database:
                 if self._path is not None:  # from now on readers and writers do not block each other: the file remembers
                     self._engine("BEGIN", "PRAGMA journal_mode=WAL").connect().close()
         except BaseException:
-            if fresh and self._path is not None:
-                for suffix in ("", "-wal", "-shm", "-journal"):
-                    with contextlib.suppress(OSError):
-                        os.unlink(f"{self._path}{suffix}")
+            if made is not None and made.exists() and made.stat().st_size == 0:  # nobody has committed anything to it
+                made.unlink()
             raise
+
+    def _make_file(self) -> Path | None:
+        """Make the file of a SQLite ledger if there is none, and return it if this call made it."""
+        if self._path is None:
+            return None
+        try:
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644))
+        except FileExistsError:
+            return None
+        except OSError as error:
+            raise GibbsafeError(f"ledger {self}: cannot be made ({error.strerror})") from error
+        return self._path
 
     def _engine(self, begin: str, *settings: str) -> Engine:
         from sqlalchemy import create_engine, event

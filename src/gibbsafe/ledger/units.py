@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-__all__ = ["as_float", "cap_units", "charge_units"]
+__all__ = ["as_float", "as_fraction", "at_least", "cap_units", "charge_units"]
 
 #: One unit is 2⁻²⁰⁰: far below any δ that means something, and a sum of whole numbers never rounds.
 PER_ONE = 2**200
@@ -31,4 +31,15 @@ def as_float(units: int) -> float:
     >>> as_float(charge_units(0.1) + charge_units(0.2))
     0.30000000000000004
     """
-    return float(Fraction(units, PER_ONE))
+    return float(as_fraction(units))
+
+
+def as_fraction(units: int) -> Fraction:
+    """Return the amount that these units stand for."""
+    return Fraction(units, PER_ONE)
+
+
+def at_least(amount: Fraction) -> float:
+    """Return the smallest double that is not below ``amount`` ≥ 0."""
+    nearest = float(amount)
+    return nearest if Fraction(nearest) >= amount else math.nextafter(nearest, math.inf)

@@ -11,9 +11,10 @@ from typing import Any, Self
 import numpy as np
 
 from gibbsafe._validate import count, fail
-from gibbsafe.columns import Column, Design
+from gibbsafe.columns import Column
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.sources import is_table, read_columns, read_records
+from gibbsafe.design import Design
 from gibbsafe.domains import Ball, Box, as_matrix, clip_rows, require_finite
 from gibbsafe.errors import DomainError
 from gibbsafe.models.model import Array, EncodingOptions, GibbsModel

@@ -210,17 +210,16 @@ def _posterior(release: Release, intervals: Intervals, chosen: Sequence[int]) ->
     pictured, drawn, tabled = chosen[:MOST_PICTURES], chosen[:MOST_INTERVALS], chosen[:MOST_ROWS]
     left_out = len(chosen) - len(tabled)
     note = f" The {len(tabled)} clearest of {len(chosen):,} are listed; the file has all." if left_out else ""
-    kind = (
-        "the public worst case, wider than needed"
-        if intervals.conservative
-        else "room for data noise, draw noise and the prior's pull"
-    )
+    kind = "the public worst case, wider than needed" if intervals.conservative else "data noise, draw noise and the prior's pull"
     assumptions = "".join(f"<li>{escape(line)}</li>" for line in intervals.assumptions)
     return _section(
         "What the release says",
         _paragraph("Each picture shows the released draws of one parameter, in the table's own units; the line is their mean."),
-        _figure(figures.marginals(release, pictured), f"{len(pictured)} of {len(chosen):,} parameters."),
-        _paragraph(f"Intervals that aim to hold the true value with probability {intervals.level:.0%} each, with {kind}.{note}"),
+        _figure(
+            figures.marginals(release, pictured),
+            f"{len(pictured)} of {len(chosen):,} parameters" + (", the clearest ones." if len(chosen) > MOST_INTERVALS else "."),
+        ),
+        _paragraph(f"Intervals that aim to hold the true value with probability {intervals.level:.0%} each ({kind}).{note}"),
         _figure(figures.forest(release, intervals, drawn), "Means and intervals."),
         _table(release, intervals, tabled),
         f"<p class=soft>The intervals assume:</p><ul class=soft>{assumptions}</ul>" if assumptions else "",

@@ -121,8 +121,8 @@ def _draw_boxes(panel: Any, rows: list[dict[str, Any]], sizes: list[int]) -> Non
         )  # fmt: skip
         panel.plot([], [], color=style["color"], linewidth=5, alpha=0.6, label=name)
     means = [float(np.mean(part)) for part in values("mean")]
-    places = np.arange(len(sizes))
-    panel.hlines(means, places - 0.45, places + 0.45, color="black", linestyle=":", label="mean without privacy")
+    centres = np.arange(len(sizes))
+    panel.hlines(means, centres - 0.45, centres + 0.45, color="black", linestyle=":", label="mean without privacy")
 
 
 def _truth(d: int) -> Array:
