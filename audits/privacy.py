@@ -41,8 +41,8 @@ GAPS = {
     ),
 }
 SEVERAL = (
-    "the declared range is attained only where all parameters are at ends of the trimmed set at once, a corner with little mass; "
-    "pure ε is exact there, but at δ > 0 the corner hardly counts"
+    "the declared range is one of all parameters together, reached at best where all of them are at ends of the trimmed set at "
+    "once: a corner with little mass, which hardly counts at δ > 0"
 )
 
 
@@ -163,12 +163,13 @@ def table(rows: list[Row]) -> str:
 
 def gaps(rows: list[Row]) -> str:
     """Explain every ratio below one half."""
-    lines = []
+    by_reason: dict[str, list[str]] = {}
     for row in rows:
         if row.ratio < 0.5:
             several = SEVERAL if isinstance(row.plan.model, Family) and row.plan.model.parameters > 1 else "**not explained**"
-            reason = GAPS.get(row.model, several)
-            lines.append(f"- **{row.model}, {row.example}, {row.adjacency}** ({row.ratio:.2f}): {reason}.")
+            named = f"{row.model}, {row.example}, {row.adjacency} ({row.ratio:.2f})"
+            by_reason.setdefault(GAPS.get(row.model, several), []).append(named)
+    lines = [f"- **{'; '.join(names)}**: {reason}." for reason, names in by_reason.items()]
     return "\n".join(lines) or "None: every ratio is at least one half."
 
 

@@ -100,7 +100,8 @@ WHY = """Why the estimate loses where it does:
 
 How to read the counts: the best opponent is picked after the fact from eight noisy means, which favours the opponents. Calling
 two standard errors "level" favours us, the more so in rows with few seeds. The schedule's constants were chosen on these same
-public and synthetic tables, their test sets included, which favours us too: on tables that nobody has looked at the share may be lower."""
+public and synthetic tables, their test sets included, which favours us too: on fresh tables the share may be lower. A dash is a
+method that was not run in that cell."""
 
 
 def utility(document):

@@ -22,7 +22,7 @@ def test_every_registered_model_has_an_example():
 @pytest.mark.parametrize(("name", "what"), ALL)
 def test_declared_constants_are_not_refuted(name, what):
     model = EXAMPLES[name][what]
-    outcome = gs.audit.refute(model, effort=EFFORT.get(name, 40))
+    outcome = gs.audit.refute(model, effort=EFFORT.get(name, 20))
     assert not outcome.refuted, str(outcome)
     if what != "not trimmed":  # an untrimmed Beta prior declares no constant of its likelihood
         assert outcome.evaluations > 10_000

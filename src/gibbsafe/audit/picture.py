@@ -26,16 +26,18 @@ def draw_audit(audit: PlanAudit, path: Path | str) -> None:
     grid = np.linspace(0, top, 121)
     claimed = np.array([plan.guarantee.delta(float(epsilon)) for epsilon in grid])
     with figure(path, "ε", "δ(ε)") as axes:
-        axes.plot(grid, _shown(claimed), color="C0", linewidth=2, label=f"claimed: {plan.guarantee}")
+        axes.plot(grid, _shown(claimed), color="C0", linewidth=4, alpha=0.6, label=f"claimed: {plan.guarantee}")
         if curve is not None:
             exact = np.array([curve.delta(float(epsilon)) for epsilon in grid])
             axes.plot(grid, _shown(exact), color="C1", linewidth=1.5, label="exact, worst neighbours found")
         if bound.mu > 0:
             shown = np.array([gaussian_delta(float(epsilon), bound.mu) for epsilon in grid])
-            label = f"implied by μ ≥ {bound.mu:.3g} ({bound.confidence:.0%} confidence, {bound.draws:,} runs)"
+            label = f"least Gaussian DP that runs allow: μ ≥ {bound.mu:.3g} ({bound.confidence:.0%}, {bound.draws:,} runs)"
             axes.plot(grid, _shown(shown), color="C2", linestyle="--", label=label)
         else:
             axes.plot([], [], " ", label=f"no lower bound above 0 ({bound.confidence:.0%} confidence, {bound.draws:,} runs)")
+        if bound.epsilon > 0 and bound.delta >= LOWEST:
+            axes.plot([bound.epsilon], [bound.delta], "C2>", markersize=6, label=f"runs: ε ≥ {bound.epsilon:.3g} at this δ")
         axes.plot([plan.budget.epsilon], [max(plan.budget.delta, LOWEST)], "k+", markersize=10, label="budget")
         axes.set_yscale("log")
         axes.set_ylim(LOWEST, 2)

@@ -118,9 +118,10 @@ def _carry_out(attack: Attack, field: Field, effort: int) -> tuple[float, Counte
 
 
 def _choices(records: int, arity: int, effort: int, generator: np.random.Generator) -> Iterator[tuple[int, ...]]:
-    """Yield which records to attack with: every one, or every pair of the first ones and random pairs."""
+    """Yield which records to attack with: the first ones, corners among them, alone or in all pairs, and random ones."""
     if arity == 1:
-        yield from ((k,) for k in range(records))
+        order = [*range(min(records, 12)), *(12 + generator.permutation(max(0, records - 12))).tolist()]
+        yield from ((k,) for k in order[: max(12, 2 * effort)])
         return
     near = min(records, max(4, math.isqrt(2 * effort)))
     yield from ((i, j) for i in range(near) for j in range(near) if i != j)
