@@ -26,6 +26,10 @@ lint: install
 # The long versions, whose reports are committed. QUICK=1 takes minutes instead of hours.
 audit: install
 	$(BIN)/python audits/shell_acceptance.py $(if $(QUICK),--proposals 200000,--proposals 10000000) --report docs/audit-shell.md
+	$(BIN)/python audits/privacy.py $(if $(QUICK),--quick --effort 60 --draws 2000,--effort 100 --draws 10000) --report docs/audit.md
+	$(BIN)/python audits/interval_coverage.py --scale $(if $(QUICK),0.05,1) --report docs/audit-intervals.md
+	.ci/postgres $(BIN)/python audits/ledger_kill.py --kills $(if $(QUICK),20,1000) --report docs/audit-ledger.md
+	$(BIN)/python audits/fuzz_inputs.py --cases $(if $(QUICK),500,10000) --report docs/audit-fuzz.md
 
 .venv-bench/installed: pyproject.toml benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-bench
@@ -33,10 +37,18 @@ audit: install
 	.venv-bench/bin/python -m pip install --quiet --editable ".[all]" --requirement benchmarks/requirements.txt
 	touch $@
 
-bench: .venv-bench/installed
-	.venv-bench/bin/python benchmarks/main_line.py $(if $(QUICK),--quick)
-	.venv-bench/bin/python benchmarks/estimates.py $(if $(QUICK),--quick)
+.venv-peers/installed: benchmarks/requirements-peers.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-peers/bin/python -m pip install --quiet --requirement benchmarks/requirements-peers.txt
+	echo '*' > .venv-peers/.gitignore
+	touch $@
+
+# One file per question; the page is written from whatever results exist.
+BENCHMARKS := main_line tightness means utility estimates speed scale contamination network_statistics
+bench: .venv-bench/installed .venv-peers/installed
+	for name in $(BENCHMARKS); do .venv-bench/bin/python benchmarks/$$name.py $(if $(QUICK),--quick) || exit 1; done
 	.venv-bench/bin/python benchmarks/report.py $(if $(QUICK),--quick)
 
 clean:
-	rm -rf .venv .venv-bench build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-peers build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -101,7 +101,9 @@ def covered(case: Case) -> tuple[float, float, float]:
     plan, model = case.plan, case.plan.model
     stage, sampler = plan.stages[-1], SAMPLERS[plan.sampler]
     centre = np.zeros(model.parameters) if stage.prior_centre is None else np.array(stage.prior_centre)
-    first = plan.release(case.data(np.random.default_rng([SEED, 1, 0])), generator=np.random.default_rng([SEED, 2, 0]), progress=False)
+    first = plan.release(
+        case.data(np.random.default_rng([SEED, 1, 0])), generator=np.random.default_rng([SEED, 2, 0]), progress=False
+    )
     hits, widths = [], []
     for run in range(case.runs):
         blocks = model.encode(case.data(np.random.default_rng([SEED, 1, run])), EncodingOptions())

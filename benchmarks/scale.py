@@ -52,8 +52,8 @@ def release_from(path, n):
     model = gs.models.LogisticRegression(dimension=FEATURES, radius=radius, feature_names=COLUMNS, target="y")
     plan = gs.plan(model, gs.Budget(1.0, 1e-6), n=n, adjacency="replace-one")
     start = time.perf_counter()
-    file = pq.ParquetFile(path)
-    stream = pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches(1 << 16))
+    file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+    stream = pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches(1 << 16, use_threads=False))
     plan.release(stream, storage="float32", memory=MEMORY, generator=np.random.default_rng(0))
     seconds = time.perf_counter() - start
     return {"seconds": seconds, "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}

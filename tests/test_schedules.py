@@ -12,7 +12,7 @@ import gibbsafe as gs
 from gibbsafe.models import LogisticRegression
 from gibbsafe.privacy.profiles import gaussian_mu
 from gibbsafe.samplers import GibbsPosterior, langevin
-from gibbsafe.schedules import FRACTIONS, FULL_SIGNAL
+from gibbsafe.schedules import FULL_SIGNAL, STAGES, estimate_schedule
 
 BUDGET = gs.Budget(1.0, 1e-6)
 
@@ -58,18 +58,29 @@ def test_stages_follow_the_public_signal():
     precisions = [stage.prior_precision[0] for stage in strong.stages]
     assert precisions == sorted(precisions)
     shares = [claim.mu**2 / strong.guarantee.gaussian().mu ** 2 for claim in strong.stage_guarantees]
-    assert shares == pytest.approx(FRACTIONS, rel=1e-6)
+    assert shares == pytest.approx(estimate_schedule(100_000 * gaussian_mu(1.0, 1e-6) / 4)[0], rel=1e-6)
     signal = 50 * gaussian_mu(1.0, 1e-6) / 4
     shrink = weak.stages[0].prior_precision[0] / strong.stages[0].prior_precision[0]
     assert shrink == pytest.approx(FULL_SIGNAL / signal, rel=1e-6)  # precision goes with the inverse square of the radius
     unknown, guessed = (make(n=n, adjacency="add-remove") for n in (None, 100_000))
-    assert unknown.stages == guessed.stages  # a guess of n is public and changes no guarantee
+    # A guess of n is public: it moves the radii and changes no guarantee.
+    assert unknown.guarantee.epsilon(1e-6) == pytest.approx(guessed.guarantee.epsilon(1e-6), rel=1e-9)
+    assert unknown.stages[-1].prior_precision < guessed.stages[-1].prior_precision
     assert make(n=50, adjacency="add-remove").guarantee.epsilon(1e-6) == pytest.approx(1.0)
+
+
+@given(signal=st.floats(1e-3, 1e9))
+def test_shares_add_up_and_radii_never_grow(signal):
+    shares, radii = estimate_schedule(signal)
+    assert sum(shares) == pytest.approx(1.0, rel=1e-12)
+    assert shares == sorted(shares)
+    assert radii == sorted(radii, reverse=True)
+    assert 0 < radii[-1] <= radii[0] <= 1
 
 
 def test_final_draws_share_the_last_stage():
     plan = make(n=100_000, draws=4)
-    assert [stage.draws for stage in plan.stages] == [1, 1, 1, 4]
+    assert [stage.draws for stage in plan.stages] == [1] * (STAGES - 1) + [4]
     assert plan.release(data(100_000, 3)[:2], generator=seeded()).draws.shape == (4, 4)
 
 
@@ -87,7 +98,7 @@ def test_all_stages_are_in_the_certificate_and_any_change_is_refused(tmp_path):
     X, y, _ = data(5000, 3)
     made = make().release((X, y), generator=seeded())
     stages = made.certificate["stages"]
-    assert len(stages) == 4
+    assert len(stages) == STAGES
     assert stages[1]["centre"] == "the draw of the stage before"
     made.save(tmp_path / "r.json")
     assert gs.verify(tmp_path / "r.json") == made.certificate
@@ -111,7 +122,7 @@ def test_all_stages_are_in_the_certificate_and_any_change_is_refused(tmp_path):
 
 def test_stages_read_well():
     text = str(make(n=100_000))
-    for words in ("1 estimate of", "stage 1", "stage 4", "around the draw before", "around the public centre"):
+    for words in ("1 estimate of", "stage 1", f"stage {STAGES}", "around the draw before", "around the public centre"):
         assert words in text
     assert "Langevin steps" in str(make(sampler="langevin", purpose="posterior"))
 

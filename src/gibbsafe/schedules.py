@@ -30,11 +30,29 @@ from gibbsafe.theorems import Constants, Theorem, compare, get
 __all__ = ["Request", "Stage", "price"]
 
 LANGEVIN = "langevin-last-iterate"
-#: Shares of μ² and shrinking radii of the four stages of an estimate. Where the signal nμ/d is below FULL_SIGNAL, radii shrink
-#: by √(signal/FULL_SIGNAL): a prior as wide as D would let noise through that the data cannot overcome. (docs/schedules.md)
-FRACTIONS = (0.10, 0.15, 0.25, 0.50)
-RADII = (1.0, 0.6, 0.4, 0.25)
-FULL_SIGNAL = 8.0
+#: An estimate's stages, and the signal nμ/d below which even the first prior is narrower than D. (docs/schedules.md)
+STAGES = 12
+FULL_SIGNAL = 36.0
+#: The last radius where nobody says how many records there are.
+LAST_RADIUS = 0.25
+
+
+def estimate_schedule(signal: float | None) -> tuple[list[float], list[float]]:
+    """Return the shares of μ² and the prior radii (in units of D) of an estimate's stages, from the signal s = nμ/d alone.
+
+    Shares grow like √k: later stages, drawn closer to the data's own fit, deserve more. Radii shrink geometrically from
+    min(1, √(s/36)), since a prior as wide as D lets through noise that weak data cannot overcome, to s^(−2/3), the error that is
+    left where curvature is spread as unevenly over directions as in real tables (evenly spread rows would allow 1/s).
+
+    >>> shares, radii = estimate_schedule(100.0)
+    >>> round(sum(shares), 9), round(radii[0], 3), round(radii[-1], 3)
+    (1.0, 1.0, 0.046)
+    """
+    weights = [math.sqrt(k) for k in range(1, STAGES + 1)]
+    first = 1.0 if signal is None else min(1.0, math.sqrt(signal / FULL_SIGNAL))
+    last = LAST_RADIUS if signal is None else min(first, signal ** (-2 / 3))
+    total = math.fsum(weights)
+    return [w / total for w in weights], [first * (last / first) ** (k / (STAGES - 1)) for k in range(STAGES)]
 
 
 @dataclass(frozen=True)
@@ -207,12 +225,11 @@ class Request:
 
     def _estimate(self, theorem: Theorem) -> tuple[Stage, ...]:
         mu = self._mu(1) * (1 - 2.0**-36)
-        signal = math.inf if self.n is None else self.n * mu / self.model.parameters
-        radius = self._radius * min(1.0, math.sqrt(signal / FULL_SIGNAL))
+        shares, radii = estimate_schedule(None if self.n is None else self.n * mu / self.model.parameters)
         build = self._langevin if theorem.name == LANGEVIN else self._exact
         stages = []
-        for k, (fraction, shrink) in enumerate(zip(FRACTIONS, RADII, strict=True)):
-            draws = self.draws if k == len(FRACTIONS) - 1 else 1
+        for k, (share, shrink) in enumerate(zip(shares, radii, strict=True)):
+            draws = self.draws if k == STAGES - 1 else 1
             centre = self._origin() if k == 0 else None
-            stages.append(build(mu * math.sqrt(fraction / draws), radius * shrink, centre, draws))
+            stages.append(build(mu * math.sqrt(share / draws), self._radius * shrink, centre, draws))
         return tuple(stages)

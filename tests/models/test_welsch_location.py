@@ -89,18 +89,19 @@ def test_nothing_found_exceeds_the_pure_guarantee():
 
 @pytest.mark.parametrize("width", [600.0, 6000.0])
 def test_variance_does_not_pay_for_the_range(width):
-    """n·variance/σ² ≤ 7.6 at ε = 1 (7.2 in the limit); Laplace on the clipped mean loses at a range of 6,000."""
+    """n·variance/σ² ≤ 7.6 at ε = 1 (7.2 in the limit); Laplace on the clipped mean loses at a range of 6,000.
+
+    With 800 data sets of ten draws the standard error is 0.12, so a true 7.2 fails once in a thousand seeds.
+    """
     rng = np.random.default_rng(8)
     n, sets = 1000, 800
     welsch, laplace = [], []
     for _ in range(sets):
         x = 30 + 8 * rng.standard_normal(n)
-        welsch.append(BumpPosterior(x, 0.5, 8.0, -width / 2, width / 2).draw(1, rng)[0, 0] - 30)
+        welsch.extend(BumpPosterior(x, 0.5, 8.0, -width / 2, width / 2).draw(10, rng)[:, 0] - 30)
         laplace.append(laplace_mean(SortedRecords(x), -width / 2, width / 2, 1.0, rng).value - 30)
     scaled = n * float(np.mean(np.square(welsch))) / 64
-    # Four standard errors of a variance from this many data sets are added to the 7.2 of theory.
-    assert scaled <= 7.6 + 4 * 7.2 * math.sqrt(2 / sets) - 0.4
-    assert scaled >= 7.2 * (1 - 4 * math.sqrt(2 / sets))
+    assert 6.7 <= scaled <= 7.6
     assert width == 600.0 or np.mean(np.square(welsch)) < np.mean(np.square(laplace)) / 20
 
 
