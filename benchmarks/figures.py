@@ -62,7 +62,8 @@ def speed(document, path):
             axes[0].plot(
                 ns, [cell[method]["first_s"] for cell in found], line, color=f"C{shade}", marker=marker, ms=4, label=label
             )
-            axes[1].plot(ns, [cell[method][further] for cell in found], line, color=f"C{shade}", marker=marker, ms=4)
+            later = [cell[method][further] if cell[method][further] > 1e-8 else math.nan for cell in found]  # else lost in noise
+            axes[1].plot(ns, later, line, color=f"C{shade}", marker=marker, ms=4)
     for axis, title in zip(axes, ("first draw", "further (effective) draw"), strict=True):
         axis.set_xscale("log")
         axis.set_yscale("log")
