@@ -298,3 +298,28 @@ def test_estimators_charge_every_fit(url, open_account):
     else:
         pytest.fail("the account never refused")
     assert check(account)["share"]["main"] <= 1
+
+
+def test_a_failed_attempt_never_removes_a_ledger_that_another_process_made(tmp_path, monkeypatch):
+    """As if the other process had opened its account between our making the file and our transaction."""
+    from gibbsafe.ledger.database import Database
+
+    path = tmp_path / "ledger.db"
+    budget = gs.Budget(1.0, 1e-6)
+    gs.ledger.open_account(str(path), "clinic", budget, adjacency="replace-one")
+    monkeypatch.setattr(Database, "_make_file", lambda self: path)
+    with pytest.raises(gs.BudgetError, match="open already"):
+        gs.ledger.open_account(str(path), "clinic", budget, adjacency="replace-one")
+    assert gs.ledger.account(f"{path}#clinic").status()["charges"] == 0
+
+
+def test_a_failed_attempt_leaves_no_empty_file(tmp_path, monkeypatch):
+    from gibbsafe.ledger.database import Database
+
+    def interrupted(self, connection):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Database, "_refuse_foreign", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        gs.ledger.open_account(str(tmp_path / "ledger.db"), "clinic", gs.Budget(1.0, 1e-6), adjacency="replace-one")
+    assert not list(tmp_path.iterdir())

@@ -13,7 +13,7 @@ from gibbsafe.ledger.caps import Caps, caps_for, claimed_delta
 from gibbsafe.ledger.units import as_float, cap_units, charge_units
 from gibbsafe.privacy.profiles import zcdp_delta
 
-BUDGETS = [(1.0, 1e-6), (0.1, 1e-3), (3.0, 1e-5), (8.0, 1e-10), (0.01, 1e-2)]
+BUDGETS = [(1.0, 1e-6), (0.1, 1e-3), (3.0, 1e-5), (8.0, 1e-10), (0.01, 1e-2), (2.0, 1e-18), (1.0, 1e-30)]
 
 
 def exact_gdp_delta(epsilon, mu):
@@ -127,3 +127,13 @@ def test_the_same_adversary_refutes_a_running_sum():
         for threshold in np.linspace(-1, 4, 11):
             best = max(best, exact_adversary(epsilon, first, np.sqrt(square * (1 - share)), left, threshold))
     assert best > 1.5 * delta
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
+@pytest.mark.parametrize("currency", ["gaussian", "zcdp", "pure"])
+def test_the_claim_counts_every_part_however_small(epsilon, delta, currency):
+    caps = caps_for(gs.Budget(epsilon, delta), currency)
+    claimed = Fraction(claimed_delta(epsilon, currency, caps))
+    for part in ("slack", "failure"):
+        assert claimed > Fraction(claimed_delta(epsilon, currency, Caps(**(vars(caps) | {part: 0}))))
+    assert Fraction(delta) * Fraction(999_999_999, 1_000_000_000) <= claimed <= Fraction(delta)

@@ -89,7 +89,7 @@ def figure1(
 
 def draw_figure1(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw box plots of the mean squared error, one panel per conversion; the clean mean's average error as short lines."""
-    from gibbsafe.reproduce.panels import panels
+    from gibbsafe.reproduce.plotting import panels
 
     sizes = sorted({row["n"] for row in rows})
     with panels(path, 1, 2, width=13, height=4.8) as axes:
@@ -181,7 +181,7 @@ def figure2(
 
 def draw_figure2(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw ε̂ against n on linear (Figure 2) and logarithmic axes (Figure 3), with the fitted powers continued palely."""
-    from gibbsafe.reproduce.panels import panels
+    from gibbsafe.reproduce.plotting import panels
 
     with panels(path, 2, 3, width=12, height=7) as axes:
         for column, name in enumerate(("linear", "logistic", "Cauchy")):

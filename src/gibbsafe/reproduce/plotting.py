@@ -11,12 +11,21 @@ from typing import Any
 from gibbsafe._files import write_whole
 from gibbsafe.errors import GibbsafeError
 
-__all__ = ["figure"]
+__all__ = ["figure", "panels"]
 
 
 @contextmanager
 def figure(path: Path | str, x_label: str, y_label: str, *, width: float = 6.4, height: float = 4.0) -> Iterator[Any]:
     """Yield axes to draw on and write the picture to ``path``, whole or not at all."""
+    with panels(path, 1, 1, width=width, height=height) as axes:
+        axes[0, 0].set_xlabel(x_label)
+        axes[0, 0].set_ylabel(y_label)
+        yield axes[0, 0]
+
+
+@contextmanager
+def panels(path: Path | str, rows: int, columns: int, *, width: float = 10.0, height: float = 4.0) -> Iterator[Any]:
+    """Yield an array of axes to draw on and write the picture to ``path``, whole or not at all."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -25,14 +34,13 @@ def figure(path: Path | str, x_label: str, y_label: str, *, width: float = 6.4, 
     target = Path(path)
     drawing = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(drawing)
-    axes = drawing.add_subplot()
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    axes.spines[["top", "right"]].set_visible(False)
+    axes = drawing.subplots(rows, columns, squeeze=False)
+    for each in axes.flat:
+        each.spines[["top", "right"]].set_visible(False)
     yield axes
-    picture = io.BytesIO()
+    buffer = io.BytesIO()
     try:
-        drawing.savefig(picture, dpi=160, format=target.suffix.lstrip(".") or "png")
+        drawing.savefig(buffer, dpi=160, format=target.suffix.lstrip(".") or "png")
     except ValueError as error:
         raise GibbsafeError(f"{target}: {error}") from error
-    write_whole(target, picture.getvalue())
+    write_whole(target, buffer.getvalue())
