@@ -44,7 +44,7 @@ def exact_delta(p, q, epsilon):
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     low=st.floats(0.05, 0.45),
     high=st.floats(0.55, 0.95),
