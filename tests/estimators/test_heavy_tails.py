@@ -34,12 +34,10 @@ def test_coefficients_are_within_twice_the_error_without_privacy(cls):
     private, plain = [], []
     for seed in range(4):
         X, y = heavy_tailed(seed)
-        for release in range(3):
-            estimator = cls(epsilon=1.0, delta=1e-6, bounds=(-1, 1), random_state=10 * seed + release).fit(X, y)
-            private.append(np.linalg.norm(estimator.coef_ - TRUTH))
+        estimator = cls(epsilon=1.0, delta=1e-6, bounds=(-1, 1), random_state=10 * seed).fit(X, y)
+        private.append(np.linalg.norm(estimator.coef_ - TRUTH))
         plain.append(np.linalg.norm(without_privacy(estimator.plan_.model, X, y) - TRUTH))
-    # Over 20 data sets the ratio is 1.33 (Huber) and 1.56 (median). Seeds are fixed; with others a ratio of these twelve to these
-    # four ranged from 1.06 to 1.66 in eight trials, with a standard deviation of 0.2.
+    # Seeds are fixed; benchmarks/heavy_tails.py has the ratio over twenty data sets.
     assert np.mean(private) < 2 * np.mean(plain)
 
 
