@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import harness  # noqa: F401  # isort: skip - sets the number of threads before NumPy loads
+
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,6 +3,8 @@
 import argparse
 import datetime
 
+import harness  # noqa: F401  # isort: skip - sets the number of threads before NumPy loads
+
 import numpy as np
 from harness import best_of, log, machine, save, versions
 

@@ -3,6 +3,8 @@
 A schedule is a list of (share of μ², radius) per stage, a function of public numbers. Reported is the mean test log-loss.
 """
 
+import harness  # noqa: F401  # isort: skip - sets the number of threads before NumPy loads
+
 import argparse
 import datetime
 import math
