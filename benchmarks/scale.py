@@ -93,7 +93,7 @@ def main():
         print(json.dumps(release_from(Path(sys.argv[2]), int(sys.argv[3]))))
         return
     quick = harness.arguments(__doc__).quick
-    sizes = (10_000, 100_000) if quick else (10_000, 100_000, 1_000_000, 10_000_000)
+    sizes = (10_000, 100_000) if quick else (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
     run(sizes, quick, "scale_quick" if quick else "scale")
 
 

@@ -184,7 +184,7 @@ METHODS = {
 
 def tables(quick, names=()):
     """Tables with their effort, the cheap ones first; all of them, or those named."""
-    small, large, huge = Effort(), Effort(10, 2, 300), Effort(5, 2, 100)
+    small, large, huge = Effort(), Effort(20, 2, 300), Effort(20, 2, 100)
     builders = {"breast cancer": (datasets.breast_cancer, small)}
     if quick:
         builders = {"breast cancer": (datasets.breast_cancer, Effort(3, 2, 100))}

@@ -30,29 +30,32 @@ from gibbsafe.theorems import Constants, Theorem, compare, get
 __all__ = ["Request", "Stage", "price"]
 
 LANGEVIN = "langevin-last-iterate"
-#: An estimate's stages, and the signal nμ/d below which even the first prior is narrower than D. (docs/schedules.md)
-STAGES = 12
-FULL_SIGNAL = 36.0
+#: An estimate's stages; the signal nμ/d below which even the first prior is narrower than D. (docs/schedules.md)
+STAGES = 16
+FULL_SIGNAL = 100.0
 #: The last radius where nobody says how many records there are.
 LAST_RADIUS = 0.25
 
 
-def estimate_schedule(signal: float | None) -> tuple[list[float], list[float]]:
+def estimate_schedule(
+    signal: float | None, *, stages: int = STAGES, full: float = FULL_SIGNAL, fall: float = 3 / 4, growth: float = 1 / 3
+) -> tuple[list[float], list[float]]:
     """Return the shares of μ² and the prior radii (in units of D) of an estimate's stages, from the signal s = nμ/d alone.
 
-    Shares grow like √k: later stages, drawn closer to the data's own fit, deserve more. Radii shrink geometrically from
-    min(1, √(s/36)), since a prior as wide as D lets through noise that weak data cannot overcome, to s^(−2/3), the error that is
-    left where curvature is spread as unevenly over directions as in real tables (evenly spread rows would allow 1/s).
+    Shares grow like k^growth: later stages, drawn closer to the data's own fit, deserve more. Radii shrink geometrically from
+    min(1, √(s/full)), since a prior as wide as D lets through noise that weak data cannot overcome, to s^(−fall), about the
+    error that is left where curvature is spread unevenly over directions (evenly spread rows would allow 1/s). The defaults
+    come from a model of quadratic losses without data: docs/schedules.md.
 
     >>> shares, radii = estimate_schedule(100.0)
     >>> round(sum(shares), 9), round(radii[0], 3), round(radii[-1], 3)
-    (1.0, 1.0, 0.046)
+    (1.0, 1.0, 0.032)
     """
-    weights = [math.sqrt(k) for k in range(1, STAGES + 1)]
-    first = 1.0 if signal is None else min(1.0, math.sqrt(signal / FULL_SIGNAL))
-    last = LAST_RADIUS if signal is None else min(first, signal ** (-2 / 3))
+    weights = [k**growth for k in range(1, stages + 1)]
+    first = 1.0 if signal is None else min(1.0, math.sqrt(signal / full))
+    last = LAST_RADIUS if signal is None else min(first, signal**-fall)
     total = math.fsum(weights)
-    return [w / total for w in weights], [first * (last / first) ** (k / (STAGES - 1)) for k in range(STAGES)]
+    return [w / total for w in weights], [first * (last / first) ** (k / (stages - 1)) for k in range(stages)]
 
 
 @dataclass(frozen=True)
