@@ -52,6 +52,9 @@ def cost(table, epsilon, number):
         draws.append(table.model.from_original(made.draws)[0])
     loss, error = harness.mean_and_error(table.score(np.array(draws))[0])
     return {
+        "data": table.name,
+        "n": table.n,
+        "parameters": table.d,
         "epsilon": epsilon,
         "releases": number,
         "stages": len(plan.stages),
@@ -74,9 +77,9 @@ def passes_to_match(table, epsilon, target, *, rates, seeds, longest):
         tried.append({"passes": steps, "log_loss": losses[best], "rate": rates[best], "seconds": seconds})
         harness.log(f"  gradient descent, {steps} passes: {losses[best]:.4f} at rate {rates[best]:g}")
         if losses[best] <= target:
-            return {"passes": steps, "tried": tried}
+            return {"passes": steps, "rates": rates, "seeds": seeds, "tried": tried}
         steps = round(steps * 1.4142)
-    return {"passes": None, "tried": tried}
+    return {"passes": None, "rates": rates, "seeds": seeds, "tried": tried}
 
 
 def run(table, isotropic, *, epsilons=(0.1, 0.3, 1.0, 3.0), matched=1.0, releases=20, seeds=4, longest=3200):

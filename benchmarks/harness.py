@@ -67,6 +67,15 @@ def head(quick, *packages):
     }
 
 
+def resume(name, quick, *packages):
+    """Return a benchmark's results so far with this run's head, for a run that replaces some of them; earlier commands stay
+    listed."""
+    before = load(name) or {}
+    new = head(quick, *packages)
+    commands = [*before.get("earlier_commands", []), *([before["command"]] if "command" in before else [])]
+    return before | new | {"earlier_commands": [c for c in dict.fromkeys(commands) if c != new["command"]]}
+
+
 def arguments(description):
     """Parse the options that every benchmark has."""
     parser = argparse.ArgumentParser(description=description)

@@ -57,8 +57,12 @@ def posterior_of(n, d, seed=0):
     return X, y, plan, GibbsPosterior(blocks, model.loss, stage.inverse_temperature, *arrays)
 
 
+#: Runs of a kernel on one array, of which the best counts.
+REPEATS = 9
+
+
 def kernel_times(n, d):
-    """Best of nine, in turn, of `X.sum()` and the passes over a fresh array."""
+    """Best of `REPEATS`, in turn, of `X.sum()` and the passes over a fresh array."""
     *_, posterior = posterior_of(n, d - 1)
     X = posterior.data.rows
     theta = np.full(X.shape[1], 0.1)
@@ -70,7 +74,7 @@ def kernel_times(n, d):
     )
     for work in passes:
         work()
-    return np.min([[best_of(1, work)[0] for work in passes] for _ in range(9)], axis=0)
+    return np.min([[best_of(1, work)[0] for work in passes] for _ in range(REPEATS)], axis=0)
 
 
 def kernels(n, d, arrays=7):
@@ -81,6 +85,7 @@ def kernels(n, d, arrays=7):
         "n": n,
         "columns": d,
         "arrays": arrays,
+        "repeats": REPEATS,
         "sum_ms": float(np.median(times[:, 0])) * 1e3,
         "gradient_over_sum": single,
         "gradient_over_sum_each": (times[:, 1] / times[:, 0]).tolist(),
@@ -179,14 +184,21 @@ def against_sklearn(n, d):
 
 
 def growth(sizes, d):
-    """Cost of a further draw after set-up against n, and the fitted exponent."""
+    """Cost of a further draw after set-up against n, the fitted exponent and the largest between neighbouring sizes."""
     per_draw = []
     for n in sizes:
         *_, posterior = posterior_of(n, d)
         per_draw.append(exact_times(posterior, 1000)[2])
         log(f"  n = {n}: {per_draw[-1] * 1e3:.2f} ms per draw")
     exponent = float(np.polyfit(np.log(sizes), np.log(per_draw), 1)[0])
-    return {"sizes": list(sizes), "features": d, "seconds_per_draw": per_draw, "exponent": exponent}
+    local = np.diff(np.log(per_draw)) / np.diff(np.log(sizes))
+    return {
+        "sizes": list(sizes),
+        "features": d,
+        "seconds_per_draw": per_draw,
+        "exponent": exponent,
+        "largest_local_exponent": float(local.max()),
+    }
 
 
 def main():
@@ -198,10 +210,10 @@ def main():
         "kernels": lambda: kernels(big, 20, 2 if quick else 7),
         "adult_one_draw": lambda: adult_draw(3 if quick else 20),
         "against_sklearn": lambda: against_sklearn(big, 20),
-        "growth": lambda: growth((10_000, 30_000, 100_000) if quick else (10_000, 100_000, 1_000_000), 20),
+        "growth": lambda: growth((10_000, 30_000, 100_000) if quick else (10_000, 30_000, 100_000, 300_000, 1_000_000), 20),
         "against_nuts": lambda: against_nuts(20_000 if quick else 100_000, 20, 200 if quick else 500, 300),
     }
-    document = (harness.load(name) or {}) | harness.head(quick, "numpyro", "jax", "scikit-learn")
+    document = harness.resume(name, quick, "numpyro", "jax", "scikit-learn")
     document["budget"] = {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta}
     for part, work in parts.items():
         if not options.only or part in options.only:

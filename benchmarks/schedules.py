@@ -144,22 +144,22 @@ This page is written by `benchmarks/schedules.py`.
 ## Without data
 
 For a quadratic loss with curvature h per record, a stage with prior precision Λ per record and unit of β keeps the share
-a = Λ/(h + Λ) of the error of its centre and adds Gaussian noise of variance 4/(f (nμ)² Λ (h + Λ)), f its share of μ². The expected excess
-loss of a schedule is therefore a sum over directions, and schedules can be compared with no data at all. Below: geometric means, over
-{problems} problems (6 to 101 parameters; second moments of the rows that fall like k^(−α), α from 0 to 2; linear predictors of root
-mean square 1, 2 and 4), of the excess over that of objective perturbation at the ridge that is best for the very problem, which
-nobody knows. 1 would be as good as that.
+a = Λ/(h + Λ) of the error of its centre and adds Gaussian noise of variance 4/(f (nμ)² Λ (h + Λ)), f its share of μ². The
+expected excess loss of a schedule is therefore a sum over directions, and schedules can be compared with no data at all.
+Below: geometric means over {problems} problems (6 to 101 parameters; second moments of the rows that fall like k^(−α), α from
+0 to 2; linear predictors of root mean square 1, 2 and 4) of the excess, divided by that of objective perturbation at the ridge
+that is best for the very problem, which nobody knows. 1 would be as good as that.
 
 {model}
 
-The schedule in use has {stages} stages, shares that grow like k^(1/3), radii from min(1, √(s/{full:.0f})) down to s^(−3/4). One constant changed
-at a time:
+The schedule in use has {stages} stages, shares that grow like k^(1/3), and radii from min(1, √(s/{full:.0f})) down to s^(−3/4).
+One constant changed at a time:
 
 {changes}
 
-More stages gain a few hundredths each time their number doubles, and take time in proportion. A smaller first radius helps problems with
-small coefficients and hurts those with large ones: √(s/{full:.0f}) treats the three sizes of predictor about alike. Averaging the draws of the
-later stages does not help here, since the last stage already weighs them.
+More stages gain a few hundredths each time their number doubles, and take time in proportion. A smaller first radius helps
+problems with small coefficients and hurts those with large ones; √(s/{full:.0f}) is between what the three sizes of predictor
+would like. Averaging the draws of the later stages does not help: the last stage already weighs them.
 
 ## On tables
 

@@ -236,7 +236,7 @@ def cell_of(document, table, epsilon):
 
 def run(name, quick, chosen, methods, *, epsilons=EPSILONS, missing=False):
     """Measure methods on tables and save after every cell."""
-    document = (harness.load(name) or {"cells": []}) | harness.head(quick, "scikit-learn") | {"delta": DELTA}
+    document = {"cells": []} | harness.resume(name, quick, "scikit-learn") | {"delta": DELTA}
     document["versions"] |= peers.peer_versions()
     for table, effort in chosen:
         for epsilon in epsilons:
