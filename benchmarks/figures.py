@@ -8,44 +8,52 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
-from report_utility import complete, private_opponents
+from report_utility import best_opponent, complete
+
+COLUMNS = 4
+CURVES = (
+    ("one draw", "C0:", lambda cell: cell["methods"].get("draw")),
+    ("estimate", "C0-", lambda cell: cell["methods"]["estimate"]),
+    ("best opponent, public rule", "C1-", lambda cell: (best_opponent(cell, tuned=False) or (None, None))[1]),
+    ("best opponent, tuned on test", "C3--", lambda cell: (best_opponent(cell, tuned=True) or (None, None))[1]),
+)
+
+
+def excess(cell, entry):
+    """Log-loss beyond the non-private fit's; not a number where there is none, or none above 0."""
+    if entry is None or "log_loss" not in entry:
+        return math.nan
+    found = entry["log_loss"] - cell["methods"]["non-private"]["log_loss"]
+    return found if found > 0 else math.nan
 
 
 def utility(document, path):
     """Excess log-loss over the non-private fit against ε, a panel per table."""
     cells = complete(document)
     names = list(dict.fromkeys(cell["data"] for cell in cells))
-    columns = 4
-    rows = -(-len(names) // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(3.4 * columns, 2.6 * rows), squeeze=False)
+    rows = -(-len(names) // COLUMNS)
+    figure, axes = plt.subplots(rows, COLUMNS, figsize=(3.4 * COLUMNS, 2.6 * rows), squeeze=False)
     for axis in axes.flat[len(names) :]:
         axis.set_visible(False)
     for axis, name in zip(axes.flat, names, strict=False):
         mine = [cell for cell in cells if cell["data"] == name]
-        for label, style, pick in (
-            ("one draw", "C0:", lambda cell: cell["methods"].get("draw", {}).get("log_loss", math.nan)),
-            ("estimate", "C0-", lambda cell: cell["methods"]["estimate"]["log_loss"]),
-            ("best opponent, public rule", "C1-", lambda cell: _least(cell, tuned=False)),
-            ("best opponent, tuned on test", "C3--", lambda cell: _least(cell, tuned=True)),
-        ):
-            axis.plot([cell["epsilon"] for cell in mine], [pick(cell) for cell in mine], style, label=label, marker="o", ms=3)
-        axis.axhline(mine[0]["methods"]["non-private"]["log_loss"], color="0.6", lw=0.8, label="non-private")
+        for label, style, pick in CURVES:
+            values = [excess(cell, pick(cell)) for cell in mine]
+            axis.plot([cell["epsilon"] for cell in mine], values, style, label=label, marker="o", ms=3)
         axis.set_xscale("log")
+        axis.set_yscale("log")
         axis.set_xticks([0.1, 0.3, 1, 3], ["0.1", "0.3", "1", "3"])
-        axis.minorticks_off()
+        axis.tick_params(axis="x", which="minor", bottom=False)
+        axis.tick_params(labelsize=7, which="both")
         axis.set_title(name, fontsize=9)
-        axis.tick_params(labelsize=7)
-    axes[-1, 0].set_xlabel("ε", fontsize=8)
-    axes[0, 0].set_ylabel("test log-loss", fontsize=8)
+        axis.set_xlabel("ε", fontsize=8)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("excess log-loss", fontsize=8)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncols=5, fontsize=8, frameon=False)
-    figure.tight_layout(rect=(0, 0.05, 1, 1))
+    figure.legend(handles, labels, loc="lower center", ncols=len(CURVES), fontsize=8, frameon=False)
+    figure.tight_layout(rect=(0, 0.04, 1, 1))
     figure.savefig(path, dpi=110)
     plt.close(figure)
-
-
-def _least(cell, tuned):
-    return min(entry["log_loss"] for name, entry in private_opponents(cell).items() if name.endswith("tuned") == tuned)
 
 
 def speed(document, path):

@@ -1,12 +1,8 @@
 """Sufficient statistics of a network of 50 nodes: one pass over the rows against `numpy.bincount` on ready-made joint codes."""
 
-import argparse
-import datetime
-
-import harness  # noqa: F401  # isort: skip - sets the number of threads before NumPy loads
+import harness  # isort: skip - sets the number of threads before NumPy loads
 
 import numpy as np
-from harness import best_of, log, machine, save, versions
 
 import gibbsafe as gs
 from gibbsafe.models.model import EncodingOptions
@@ -40,7 +36,7 @@ def joint_codes(model, codes):
 def measure(rows, repeats):
     model = network(seed=0)
     codes = np.random.default_rng(1).integers(0, STATES, size=(rows, NODES), dtype=np.int8)
-    encode_seconds, blocks = best_of(1, lambda: model.encode(codes, EncodingOptions()))
+    encode_seconds, blocks = harness.best_of(1, lambda: model.encode(codes, EncodingOptions()))
     joint = joint_codes(model, codes)
 
     def counted():
@@ -48,8 +44,8 @@ def measure(rows, repeats):
 
     ratios, ours, theirs = [], [], []
     for _ in range(repeats):  # in turn, so that both see the same machine
-        seconds, reference = best_of(1, counted)
-        passed, counts = best_of(1, lambda: model.count_cells(blocks))
+        seconds, reference = harness.best_of(1, counted)
+        passed, counts = harness.best_of(1, lambda: model.count_cells(blocks))
         ratios.append(passed / seconds)
         ours.append(passed)
         theirs.append(seconds)
@@ -74,26 +70,21 @@ def release_time(rows):
     model = network(seed=0)
     codes = np.random.default_rng(2).integers(0, STATES, size=(rows, NODES), dtype=np.int8)
     plan = gs.plan(model, gs.Budget(1.0), n=rows, adjacency="replace-one")
-    seconds, _ = best_of(1, lambda: plan.release(codes, generator=np.random.default_rng(0)))
+    seconds, _ = harness.best_of(1, lambda: plan.release(codes, generator=np.random.default_rng(0)))
     return {"rows": rows, "parameters": model.parameters, "seconds": seconds}
 
 
+def run(rows, repeats=9):
+    """Counting and a whole release at one number of rows."""
+    counting = measure(rows, repeats)
+    harness.log(f"network counts: {counting['ratio']:.2f} times numpy.bincount ({counting['seconds']:.3f} s)")
+    return {"counting": counting, "release": release_time(rows)}
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
-    quick = parser.parse_args().quick
-    rows = 100_000 if quick else 1_000_000
-    counting = measure(rows, repeats=9)
-    log(f"network counts: {counting['ratio']:.2f} times numpy.bincount ({counting['seconds']:.3f} s)")
-    document = {
-        "date": datetime.date.today().isoformat(),
-        "quick": quick,
-        "machine": machine(),
-        "versions": versions(),
-        "counting": counting,
-        "release": release_time(rows),
-    }
-    save("network_statistics", document)
+    quick = harness.arguments(__doc__).quick
+    document = harness.head(quick) | run(100_000 if quick else 1_000_000)
+    harness.save("network_statistics_quick" if quick else "network_statistics", document)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,9 @@ and its time. Fails if the process ever held more than the limit.
 
 from __future__ import annotations
 
+import harness  # isort: skip - sets the number of threads before NumPy loads
+
 import argparse
-import json
-import os
-import platform
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,8 +21,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-RESULTS = Path(__file__).parent / "results" / "out_of_core.json"
 PIECE = 200_000
+#: `python -m gibbsafe` that ends by writing its own peak memory. (What the parent learns of a child's peak includes the
+#: parent's own memory, which the child shares until it starts.)
+COMMAND = """
+import atexit, pathlib, runpy, sys
+peak = pathlib.Path(sys.argv.pop(1))
+atexit.register(lambda: peak.write_text(pathlib.Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]))
+runpy.run_module("gibbsafe", run_name="__main__", alter_sys=True)
+"""
 
 
 def write_table(path: Path, gigabytes: float, columns: int) -> int:
@@ -59,47 +64,52 @@ def write_study(path: Path, rows: int, columns: int, model: str) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
-def run(folder: Path, memory: str) -> tuple[float, float]:
+def release(folder: Path, memory: str) -> tuple[float, float]:
     """Run the release; return seconds and the largest resident memory in megabytes."""
-    command = [sys.executable, "-m", "gibbsafe", "release", str(folder / "study.toml"), "--data", str(folder / "table.parquet")]
-    command += ["--memory", memory, "--no-ledger", "--quiet", "--out", str(folder / "release.json")]
+    peak = folder / "peak_kib"
+    command = [sys.executable, "-c", COMMAND, str(peak), "release", str(folder / "study.toml")]
+    command += ["--data", str(folder / "table.parquet"), "--memory", memory, "--no-ledger", "--quiet"]
     started = time.perf_counter()
-    subprocess.run(command, check=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
-    seconds = time.perf_counter() - started
-    return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
+    subprocess.run([*command, "--out", str(folder / "release.json")], check=True)
+    return time.perf_counter() - started, int(peak.read_text()) * 1024 / 1e6
+
+
+def run(gigabytes: float, columns: int, memory: str, model: str, limit: float) -> dict:
+    """Write the table, release from it, and return what was measured."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        rows = write_table(folder / "table.parquet", gigabytes, columns)
+        size = (folder / "table.parquet").stat().st_size
+        write_study(folder / "study.toml", rows, columns, model)
+        seconds, resident = release(folder, memory)
+    return {
+        "file_bytes": size,
+        "rows": rows,
+        "columns": columns,
+        "model": model,
+        "memory": memory,
+        "limit_megabytes": limit,
+        "resident_megabytes": round(resident, 1),
+        "seconds": round(seconds, 1),
+    }
 
 
 def main() -> None:
     """Run the benchmark and write its result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fifty megabytes")
     parser.add_argument("--gigabytes", type=float, default=2.0)
     parser.add_argument("--columns", type=int, default=30)
     parser.add_argument("--memory", default="200MB")
     parser.add_argument("--limit", type=float, default=600.0, help="largest resident memory allowed, in megabytes")
     parser.add_argument("--model", default="LogisticRegression")
-    parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        rows = write_table(folder / "table.parquet", options.gigabytes, options.columns)
-        size = (folder / "table.parquet").stat().st_size
-        write_study(folder / "study.toml", rows, options.columns, options.model)
-        seconds, resident = run(folder, options.memory)
-    result = {
-        "file_bytes": size,
-        "rows": rows,
-        "columns": options.columns,
-        "model": options.model,
-        "memory": options.memory,
-        "resident_megabytes": round(resident, 1),
-        "seconds": round(seconds, 1),
-        "python": platform.python_version(),
-    }
-    print(json.dumps(result, indent=2))
-    if resident > options.limit:
-        raise SystemExit(f"resident memory {resident:.0f} MB, allowed {options.limit:.0f} MB")
-    options.results.parent.mkdir(exist_ok=True)
-    options.results.write_text(json.dumps(result, indent=2) + "\n")
+    gigabytes = 0.05 if options.quick else options.gigabytes
+    result = run(gigabytes, options.columns, options.memory, options.model, options.limit)
+    harness.log(str(result))
+    harness.save("out_of_core_quick" if options.quick else "out_of_core", harness.head(options.quick, "pyarrow") | result)
+    if result["resident_megabytes"] > options.limit:
+        raise SystemExit(f"resident memory {result['resident_megabytes']:.0f} MB, allowed {options.limit:.0f} MB")
 
 
 if __name__ == "__main__":

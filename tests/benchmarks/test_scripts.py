@@ -1,9 +1,15 @@
 """Every benchmark's function runs on tiny sizes, without peers, and gives what the page reads."""
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+from gibbsafe.samplers.bumps import BumpPosterior
+
+ROOT = Path(__file__).parents[2]
 
 
 def tiny(n=300, d=2):
@@ -39,7 +45,8 @@ def test_cells_are_saved_one_by_one_and_kept_when_others_are_run_again():
 def test_tightness_shares_are_at_most_one():
     import tightness
 
-    found = tightness.cell("pseudo-Huber regression, one coefficient", 1.0, 1e-6, 1)
+    name = "pseudo-Huber regression, one coefficient"
+    found = tightness.cell(name, 1.0, 1e-6, 1, tightness.worst(name, 1.0, 1e-6))
     assert found["allowed"]["gaussian-dp"] <= found["exact"]["at_most"]
     assert found["papers"] == found["allowed"]["log-sobolev-simple"]
 
@@ -90,6 +97,149 @@ def test_kernels_and_growth():
     assert len(main_line.growth((300, 600), 2)["seconds_per_draw"]) == 2
 
 
+def test_heavy_tails_at_a_tiny_size():
+    import heavy_tails
+
+    found = heavy_tails.run(300, 1)
+    assert (found["n"], found["d"], found["data_sets"], found["outliers"]) == (300, 5, 1, 50)
+    assert len(found["rows"]) == 6
+    for row in found["rows"]:
+        assert row["ratio"] == row["private"] / row["plain"]
+        assert row["largest"] >= row["private"] > 0
+
+
+def test_network_counts_and_release():
+    import network_statistics
+
+    found = network_statistics.run(2000, repeats=1)
+    assert found["counting"]["ratio"] > 0
+    assert found["release"]["rows"] == 2000
+
+
+def test_out_of_core_measures_the_memory_of_the_release_alone():
+    import out_of_core
+
+    held = np.ones(40_000_000)  # 320 MB here must not count there
+    found = out_of_core.run(0.001, 3, "10MB", "LogisticRegression", 600.0)
+    assert found["rows"] == 41_666
+    assert 30 < found["resident_megabytes"] < held.nbytes / 1e6
+    assert found["seconds"] > 0
+
+
+def test_a_quick_run_leaves_the_full_results_alone(monkeypatch):
+    import harness
+    import network_statistics
+
+    monkeypatch.setattr(network_statistics, "run", lambda rows: {"rows": rows})
+    monkeypatch.setattr("sys.argv", ["network_statistics.py", "--quick"])
+    network_statistics.main()
+    assert harness.load("network_statistics") is None
+    assert harness.load("network_statistics_quick")["rows"] == 100_000
+
+
+def test_costs_of_draws_of_a_family():
+    import families
+
+    one, many = families.price(1), families.price(100)
+    assert many["paper"] == pytest.approx(100 * one["paper"])
+    assert many["epsilon"] == min(many["routes"].values()) < many["paper"]
+
+
+@pytest.fixture
+def tiny_contamination():
+    import contamination
+
+    sizes = (2500, 5000)
+    return {
+        "table": contamination.with_gaps(contamination.table1(repeats=20, bound_repeats=3, exact_sets=1, sizes=(100,))),
+        "speed": {name: contamination.against_particles(*case, 2500, timed=50) for name, case in contamination.cases().items()},
+        "growth": [{"case": k} | contamination.growth_of(*v, "paper", sizes, 2) for k, v in contamination.cases().items()],
+        "means": {
+            "range": (-300.0, 300.0),
+            "coinpress_steps": 10,
+            "rank_offset": 3.0,
+            "rows": [contamination.means_at(1000, 9, 2)],
+        },
+        "worst_case": [contamination.worst_case_at(600.0, 200, 80, np.random.default_rng(0))],
+    }
+
+
+def test_contamination_and_its_section(tiny_contamination):
+    import report_contamination
+
+    row = tiny_contamination["table"]["rows"][0]
+    assert row["gaps"]["literal"] == row["literal"] / 2.85 - 1
+    assert tiny_contamination["table"]["largest_gap"] == abs(row["gaps"]["literal"])
+    for entry in tiny_contamination["speed"].values():
+        assert entry["particle_seconds"] == pytest.approx(entry["particles_timed_seconds"] * 10_000 / 50)
+    found = tiny_contamination["means"]["rows"][0]["methods"]
+    assert found["mean without privacy"]["mean"] < found["CoinPress, paper"]["mean"] + 5 * found["CoinPress, paper"]["error"]
+    lines = report_contamination.contamination(tiny_contamination)
+    assert lines[0] == "## Contamination"
+    assert sum(line.startswith("| 100 | 2.85 | ") for line in lines) == 1
+    assert any("for 50 | " in line and "for 10,000 | " in line for line in lines)
+    assert sum("**" in line for line in lines) == 1  # the best private mean
+
+
+def test_what_a_welsch_draw_costs():
+    """The page's formula on 40 data sets of 20,000 records, within five standard errors."""
+    import contamination
+    import report_contamination
+
+    rng, n, epsilon = np.random.default_rng(0), 20_000, 0.5
+    draws = [BumpPosterior(8 * rng.standard_normal(n), epsilon / 2, 8.0, -300.0, 300.0).draw(20, rng)[:, 0] for _ in range(40)]
+    mean, error = contamination.in_units(n, draws)
+    assert abs(mean - report_contamination.welsch_limit(epsilon)) < 5 * error
+
+
+@pytest.mark.parametrize("name", ["four stages", "in use"])
+def test_excess_of_stages_is_what_drawing_them_gives(name):
+    """Gaussian posteriors of quadratic losses drawn stage by stage at the library's prices, within five standard errors."""
+    import schedules
+
+    d, n, signal, runs = 3, 500, 12.0, 20_000
+    curvature, theta = np.array([0.1, 0.05, 0.01]), np.array([2.0, -1.0, 3.0])
+    mu, gap, rng = signal * d / n, 2.0, np.random.default_rng(4)
+    centre = np.zeros((runs, d))
+    for share, radius in zip(*schedules.SCHEDULES[name](signal), strict=True):
+        per_beta = 1.5 * math.sqrt(d) * gap / (mu * math.sqrt(share) * 3 * math.sqrt(d) * radius)
+        beta = mu**2 * share * per_beta / gap**2
+        precision = n * curvature + per_beta
+        mode = (n * curvature * theta + per_beta * centre) / precision
+        centre = mode + rng.normal(size=(runs, d)) / np.sqrt(beta * precision)
+    excess = 0.5 * (curvature * (centre - theta) ** 2).sum(axis=1)
+    expected = schedules.staged_excess(d, curvature, theta, signal, schedules.SCHEDULES[name])
+    assert abs(excess.mean() - expected) < 5 * excess.std() / math.sqrt(runs)
+
+
+def test_schedules_on_a_table_and_their_page():
+    import schedules
+
+    cell = schedules.check(tiny(), 1.0, 2)
+    assert set(cell["log_loss"]) == set(schedules.SCHEDULES)
+    assert all(math.isfinite(entry["mean"]) for entry in cell["log_loss"].values())
+    ratios = [1.25] * len(schedules.SIGNALS)
+    document = {"problems": 96, "stages": 16, "full_signal": 100.0, "cells": [cell]}
+    document["model"] = dict.fromkeys(schedules.SCHEDULES, ratios)
+    document["changes"] = [{"constant": "fall", "value": 0.6, "ratios": ratios}]
+    written = schedules.page(document)
+    assert "| in use | 1.25 |" in written
+    assert f"**{min(entry['mean'] for entry in cell['log_loss'].values()):.4f}**" in written
+
+
+def test_peers_answer(monkeypatch):
+    import peers
+
+    assert not peers.available()
+    monkeypatch.setattr(peers, "PYTHON", ROOT / ".venv-peers" / "bin" / "python")
+    if not peers.available():
+        pytest.skip("no .venv-peers: `make bench` makes it")
+    X = np.random.default_rng(0).uniform(-1, 1, (500, 1))
+    found = peers.ask("diffprivlib_mean", {"X": X}, fits=[(50.0, 0), (50.0, 1)], bounds=[-1.0, 1.0])["mean"]
+    assert found.shape == (2, 1)
+    assert np.abs(found - X.mean()).max() < 0.01
+
+
 def test_spread_and_standard_error():
     import harness
 
@@ -99,3 +249,27 @@ def test_spread_and_standard_error():
     values = np.array([1.0, 2.0, 3.0])
     assert harness.mean_and_error(values) == (2.0, pytest.approx(1 / math.sqrt(3)))
     assert harness.mean_and_error([4.0]) == (4.0, None)
+
+
+TESTS = {
+    "contamination": test_contamination_and_its_section,
+    "estimates": test_costs_of_an_estimate,
+    "families": test_costs_of_draws_of_a_family,
+    "heavy_tails": test_heavy_tails_at_a_tiny_size,
+    "main_line": test_kernels_and_growth,
+    "means": test_means_and_regressions_have_errors_for_every_method,
+    "network_statistics": test_network_counts_and_release,
+    "out_of_core": test_out_of_core_measures_the_memory_of_the_release_alone,
+    "scale": test_scale_measures_a_process_of_its_own,
+    "schedules": test_schedules_on_a_table_and_their_page,
+    "speed": test_speed_without_chains,
+    "tightness": test_tightness_shares_are_at_most_one,
+    "utility": test_every_method_of_utility_gives_a_finite_loss,
+}
+
+
+def test_every_benchmark_that_make_runs_has_a_test():
+    makefile = (ROOT / "Makefile").read_text()
+    listed = re.search(r"^BENCHMARKS := (.+)$", makefile, re.MULTILINE).group(1).split()
+    named = re.findall(r"benchmarks/(\w+)\.py", makefile)
+    assert {*listed, *named} - {"report"} <= set(TESTS)
