@@ -17,6 +17,7 @@ import argparse  # noqa: E402
 import datetime  # noqa: E402
 import json  # noqa: E402
 import platform  # noqa: E402
+import shlex  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
 import tomllib  # noqa: E402
@@ -61,7 +62,7 @@ def head(quick, *packages):
     return {
         "date": datetime.date.today().isoformat(),
         "quick": quick,
-        "command": " ".join(["benchmarks/" + Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": shlex.join(["benchmarks/" + Path(sys.argv[0]).name, *sys.argv[1:]]),
         "machine": machine(),
         "versions": versions(*packages),
     }

@@ -15,7 +15,7 @@ import warnings
 
 import harness
 import numpy as np
-from main_line import exact_times, nuts_times, posterior_of
+from main_line import BUDGET, exact_times, nuts_times, posterior_of
 
 #: Beyond this many numbers NUTS is left out: its first draw would take minutes.
 LARGEST_FOR_NUTS = 2_500_000
@@ -113,7 +113,8 @@ def main():
     quick = harness.arguments(__doc__).quick
     name = "speed_quick" if quick else "speed"
     document = harness.head(quick, "numpyro", "jax", "nutpie", "arviz")
-    document |= {"largest_for_chains": LARGEST_FOR_NUTS, "kernels": [], "cells": []}
+    document |= {"budget": {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta}, "largest_for_chains": LARGEST_FOR_NUTS}
+    document |= {"kernels": [], "cells": []}
     for n, d in ((100_000, 20),) if quick else ((1_000_000, 20), (100_000, 100)):
         document["kernels"] += [kernels_on(threads, n, d, 1 if quick else 7) for threads in (1, 2)]
     sizes = ((1000, 5), (10_000, 20)) if quick else [(n, d) for n in (1000, 10_000, 100_000, 1_000_000) for d in (5, 20, 60)]

@@ -229,7 +229,8 @@ def cell_of(document, table, epsilon):
         if (cell["data"], cell["epsilon"]) == (table.name, epsilon):
             return cell
     signal = table.n * gaussian_mu(epsilon, DELTA) / table.d
-    cell = {"data": table.name, "n": table.n, "d": table.d, "epsilon": epsilon, "signal": signal, "methods": {}}
+    lengths = {"fit_norm": float(np.linalg.norm(non_private(table.signed))), "radius": 3 * math.sqrt(table.d)}
+    cell = {"data": table.name, "n": table.n, "d": table.d, "epsilon": epsilon, "signal": signal, **lengths, "methods": {}}
     document["cells"].append(cell)
     return cell
 
