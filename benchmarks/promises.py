@@ -140,7 +140,7 @@ PROMISES = (
         )
     ),
     Promise(
-        "passes of averaged private gradient descent, public step size, for the estimate's log-loss on Adult at ε = 1",
+        "passes of averaged private gradient descent with step 1/smoothness, for the estimate's log-loss on Adult at ε = 1",
         "estimates",
         descent_passes,
         ("≥ 10",),
@@ -226,7 +226,7 @@ def section(results):
     return [
         "## What was promised",
         "",
-        f"The limits stand in the issues that asked for the work. {kept(results)} of {len(PROMISES)} hold in these results; a",
+        f"The limits were set before the work was done. {kept(results)} of {len(PROMISES)} hold in these results; a",
         "test fails if one does not.",
         "",
         *table(("what", "measured", "promised", "holds", "results"), rows),

@@ -124,7 +124,8 @@ def matching(results, ours):
         "",
     ]
     for key, words in (
-        ("gradient_descent_public_rate", "step size from public constants"),
+        ("gradient_descent_public_rate", "the textbook's step size, one over the smoothness"),
+        ("gradient_descent_largest_safe_rate", "twice that, the largest that is stable in the worst case"),
         ("gradient_descent_tuned_on_test", "step size tuned on the test set (not private, its best case)"),
     ):
         found = results[key]
