@@ -211,7 +211,7 @@ def losses(cells):
     for cell in lost:
         name, best = best_opponent(cell)
         difference, error = gap(cell)
-        means = (f"{cell['methods']['estimate']['log_loss']:.4f}", f"{best['log_loss']:.4f} {name}", f"{difference:.4f}")
+        means = (f"{cell['methods']['estimate']['log_loss']:.4f}", f"{best['log_loss']:.4f} {name}", f"{difference:.5f}")
         ratio = f"{difference / error:.1f}" if error else "–"
         rows.append((*place(cell), f"{cell['signal']:.1f}", *means, ratio, ", ".join(labels(cell))))
     seen = {label for cell in lost for label in labels(cell)}

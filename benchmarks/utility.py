@@ -229,10 +229,14 @@ def cell_of(document, table, epsilon):
         if (cell["data"], cell["epsilon"]) == (table.name, epsilon):
             return cell
     signal = table.n * gaussian_mu(epsilon, DELTA) / table.d
-    lengths = {"fit_norm": float(np.linalg.norm(non_private(table.signed))), "radius": 3 * math.sqrt(table.d)}
-    cell = {"data": table.name, "n": table.n, "d": table.d, "epsilon": epsilon, "signal": signal, **lengths, "methods": {}}
+    cell = {"data": table.name, "n": table.n, "d": table.d, "epsilon": epsilon, "signal": signal, "methods": {}}
     document["cells"].append(cell)
     return cell
+
+
+def lengths(table):
+    """How long the non-private fit is, and how long the default prior expects it to be, in scaled units."""
+    return {"fit_norm": float(np.linalg.norm(non_private(table.signed))), "radius": 3 * math.sqrt(table.d)}
 
 
 def run(name, quick, chosen, methods, *, epsilons=EPSILONS, missing=False):
@@ -240,8 +244,10 @@ def run(name, quick, chosen, methods, *, epsilons=EPSILONS, missing=False):
     document = {"cells": []} | harness.resume(name, quick, "scikit-learn") | {"delta": DELTA}
     document["versions"] |= peers.peer_versions()
     for table, effort in chosen:
+        known = lengths(table)
         for epsilon in epsilons:
             cell = cell_of(document, table, epsilon)
+            cell |= known
             for method in methods:
                 if missing and method in cell["methods"]:
                     continue
