@@ -168,7 +168,7 @@ the twelve stages, chosen by hand on tables like them, are where the search bega
 
 {tables}
 
-Fitting by the model helps most where signals are weak or tables even; on breast cancer and digits, whose coefficients are larger
+Fitting by the model helps most where signals are weak; on breast cancer at ε = 1 and 3, whose coefficients are far larger
 than the model's, a wide first prior is better. `prior_radius` is the knob for whoever knows better.
 """
 
