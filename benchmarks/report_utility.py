@@ -11,6 +11,8 @@ OPPONENTS = ("output perturbation", "objective perturbation", "gradient descent"
 SIGNAL = 8.0
 #: The share of cells with enough signal in which the estimate should be at least level with the best opponent.
 TARGET = 0.75
+#: A gap in log-loss below the last digit that the tables show.
+UNSEEN = 1e-4
 #: From here on the model of docs/schedules.md puts the estimate's excess well above objective perturbation's.
 STRONG = 100.0
 
@@ -211,7 +213,11 @@ def losses(cells):
     for cell in lost:
         name, best = best_opponent(cell)
         difference, error = gap(cell)
-        means = (f"{cell['methods']['estimate']['log_loss']:.4f}", f"{best['log_loss']:.4f} {name}", f"{difference:.5f}")
+        means = (
+            f"{cell['methods']['estimate']['log_loss']:.4f}",
+            f"{best['log_loss']:.4f} {name}",
+            f"{difference:.1e}" if difference < UNSEEN else f"{difference:.4f}",
+        )
         ratio = f"{difference / error:.1f}" if error else "–"
         rows.append((*place(cell), f"{cell['signal']:.1f}", *means, ratio, ", ".join(labels(cell))))
     seen = {label for cell in lost for label in labels(cell)}
@@ -252,11 +258,14 @@ def outcome(cells):
     if chosen:
         found, rules = counts(chosen), counts([cell for cell in chosen if private_opponents(cell, False)], False)
         share = share_level(chosen)
+        unseen = [cell for cell in chosen if verdict(cell) == "worse" and gap(cell)[0] < UNSEEN]
         met = "is met" if share >= TARGET else "is not met"
         lines = [
             f"**Where nμ/d ≥ {SIGNAL:g}** ({len(chosen)} cells) the estimate is better than the best opponent in",
             f"{found['better']}, level in {found['level']} and worse in {found['worse']}: at least",
-            f"level in {100 * share:.0f} %. The target of {100 * TARGET:.0f} % {met}. Against opponents that may not look at the",
+            f"level in {100 * share:.0f} %. The target of {100 * TARGET:.0f} % {met}.",
+            f"{len(unseen)} of the losses are by less than {small(UNSEEN)}, the last digit shown; counting them as level would give",
+            f"{100 * (share + len(unseen) / len(chosen)):.0f} %. Against opponents that may not look at the",
             f"test set it is better in {rules['better']},",
             f"level in {rules['level']} and worse in {rules['worse']}.",
         ]
