@@ -264,8 +264,8 @@ def outcome(cells):
             f"**Where nμ/d ≥ {SIGNAL:g}** ({len(chosen)} cells) the estimate is better than the best opponent in",
             f"{found['better']}, level in {found['level']} and worse in {found['worse']}: at least",
             f"level in {100 * share:.0f} %. The target of {100 * TARGET:.0f} % {met}.",
-            f"{len(unseen)} of the losses are by less than {small(UNSEEN)}, the last digit shown; counting them as level would give",
-            f"{100 * (share + len(unseen) / len(chosen)):.0f} %. Against opponents that may not look at the",
+            f"{len(unseen)} of the losses are by less than {small(UNSEEN)}, the last digit shown;",
+            f"counting them as level would give {100 * (share + len(unseen) / len(chosen)):.0f} %. Against opponents that may not look at the",
             f"test set it is better in {rules['better']},",
             f"level in {rules['level']} and worse in {rules['worse']}.",
         ]
