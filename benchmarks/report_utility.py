@@ -265,8 +265,8 @@ def outcome(cells):
             f"{found['better']}, level in {found['level']} and worse in {found['worse']}: at least",
             f"level in {100 * share:.0f} %. The target of {100 * TARGET:.0f} % {met}.",
             f"{len(unseen)} of the losses are by less than {small(UNSEEN)}, the last digit shown;",
-            f"counting them as level would give {100 * (share + len(unseen) / len(chosen)):.0f} %. Against opponents that may not look at the",
-            f"test set it is better in {rules['better']},",
+            f"counting them as level would give {100 * (share + len(unseen) / len(chosen)):.0f} %.",
+            f"Against opponents that may not look at the test set it is better in {rules['better']},",
             f"level in {rules['level']} and worse in {rules['worse']}.",
         ]
     every = counts(cells)
