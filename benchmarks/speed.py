@@ -119,7 +119,7 @@ def main():
         document["kernels"] += [kernels_on(threads, n, d, 1 if quick else 7) for threads in (1, 2)]
     sizes = ((1000, 5), (10_000, 20)) if quick else [(n, d) for n in (1000, 10_000, 100_000, 1_000_000) for d in (5, 20, 60)]
     for n, d in sizes:
-        more = 10 if n < FEWEST_RECORDS * d else 300 if d == 60 else 1000
+        more = 10 if n < FEWEST_RECORDS * d else 30 if d == 60 else 1000
         document["cells"].append(cell(n, d, more, 200 if quick else 300, 100 if quick else 300))
         harness.log(str(document["cells"][-1]))
         harness.save(name, document)
