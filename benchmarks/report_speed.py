@@ -210,7 +210,8 @@ def kernel_table(entries):
         (f"{entry['n']:,} × {entry['columns']}", str(entry["threads"]), *(f"{entry[key]:.2f}" for key in keys))
         for entry in entries
     ]
-    said = "`X.sum()` uses one thread whatever the setting; more threads serve the matrix products only."
+    said = "`X.sum()` uses one thread whatever the setting; more threads serve the matrix products only. The first row "
+    said += "repeats the main line's measurement at another hour: neighbours on a shared machine move it by a tenth or so."
     return [*table(head, rows), "", said, ""]
 
 

@@ -19,7 +19,8 @@ from main_line import BUDGET, exact_times, nuts_times, posterior_of
 
 #: Beyond this many numbers NUTS is left out: its first draw would take minutes.
 LARGEST_FOR_NUTS = 2_500_000
-#: With fewer records per parameter hardly any proposal of the exact sampler is accepted, and only a few further draws are timed.
+#: With fewer records per parameter, or sixty parameters, hardly any proposal of the exact sampler is accepted, and only a few
+#: further draws are timed.
 FEWEST_RECORDS = 50
 
 
@@ -110,18 +111,23 @@ def kernels_on(threads, n, d, arrays):
 
 
 def main():
-    quick = harness.arguments(__doc__).quick
+    options = harness.arguments(__doc__)
+    quick = options.quick
     name = "speed_quick" if quick else "speed"
-    document = harness.head(quick, "numpyro", "jax", "nutpie", "arviz")
+    packages = ("numpyro", "jax", "nutpie", "arviz")
+    document = harness.resume(name, quick, *packages) if options.missing else harness.head(quick, *packages)
     document |= {"budget": {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta}, "largest_for_chains": LARGEST_FOR_NUTS}
-    document |= {"kernels": [], "cells": []}
-    for n, d in ((100_000, 20),) if quick else ((1_000_000, 20), (100_000, 100)):
-        document["kernels"] += [kernels_on(threads, n, d, 1 if quick else 7) for threads in (1, 2)]
+    if "kernels" not in document:
+        sizes = ((100_000, 20),) if quick else ((1_000_000, 20), (100_000, 100))
+        document["kernels"] = [kernels_on(threads, n, d, 1 if quick else 7) for n, d in sizes for threads in (1, 2)]
+    cells = document.setdefault("cells", [])
     sizes = ((1000, 5), (10_000, 20)) if quick else [(n, d) for n in (1000, 10_000, 100_000, 1_000_000) for d in (5, 20, 60)]
     for n, d in sizes:
-        more = 10 if n < FEWEST_RECORDS * d else 30 if d == 60 else 1000
-        document["cells"].append(cell(n, d, more, 200 if quick else 300, 100 if quick else 300))
-        harness.log(str(document["cells"][-1]))
+        if any((entry["n"], entry["parameters"]) == (n, d) for entry in cells):
+            continue
+        more = 5 if n < FEWEST_RECORDS * d or d == 60 else 1000
+        cells.append(cell(n, d, more, 200 if quick else 300, 100 if quick else 300))
+        harness.log(str(cells[-1]))
         harness.save(name, document)
 
 
