@@ -150,12 +150,8 @@ NOISE = 1e-8  # seconds per draw below which the longer chain was not slower tha
 
 
 def per_draw(entry, key):
-    """Milliseconds per further draw, with their spread where it was measured."""
-    if entry[key] < NOISE:
-        return "lost in noise"
-    spread = entry.get("next_spread")
-    within = "" if spread is None else f" ({spread['least'] * 1e3:.2f}–{spread['greatest'] * 1e3:.2f})"
-    return f"{entry[key] * 1e3:.2f} ms{within}"
+    """Milliseconds per further draw."""
+    return "lost in noise" if entry[key] < NOISE else f"{entry[key] * 1e3:.2g} ms"
 
 
 def exact_times(entry, usual):
@@ -166,7 +162,13 @@ def exact_times(entry, usual):
 def chain_times(entry):
     if entry is None:
         return "–", "–", "–"
-    ratio = "–" if entry["next_effective_s"] < NOISE else f"{entry['next_ratio']:.1f}×"
+    ratio = (
+        "–"
+        if entry["next_effective_s"] < NOISE
+        else f"{entry['next_ratio']:.2g}×"
+        if entry["next_ratio"] < 1
+        else f"{entry['next_ratio']:,.0f}×"
+    )
     return f"{entry['first_s']:.2f} s", per_draw(entry, "next_effective_s"), f"{entry['first_ratio']:.1f}×, {ratio}"
 
 
