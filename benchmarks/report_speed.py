@@ -151,7 +151,7 @@ NOISE = 1e-8  # seconds per draw below which the longer chain was not slower tha
 
 def per_draw(entry, key):
     """Milliseconds per further draw."""
-    return "lost in noise" if entry[key] < NOISE else f"{entry[key] * 1e3:.2g} ms"
+    return "lost in noise" if entry[key] < NOISE else f"{entry[key] * 1e3:.3g} ms"
 
 
 def exact_times(entry, usual):
