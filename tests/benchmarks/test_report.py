@@ -1,4 +1,4 @@
-"""The page and the README's paragraph are what the committed results give, and every promise but those named as missed holds there."""
+"""The page and the README are what the committed results give, and every promise but those named as missed holds there."""
 
 import json
 import math
