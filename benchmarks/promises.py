@@ -1,4 +1,4 @@
-"""What the earlier issues promised, beside what the committed results say of it: one list for the page, the README and the tests.
+"""What was promised, beside what the committed results say of it: one list for the page, the README and the tests.
 
 A promise names the results file it is read from and picks its values there, at the promised sizes only: results of other sizes
 count as not measured."""

@@ -199,10 +199,18 @@ def speed(results):
         "",
         *speed_table(results["cells"], usual),
         "",
+        *unmeasured(results["cells"]),
         "![Time to the first draw](figures/speed.png)",
         "",
         *kernel_table(results["kernels"]),
     ]
+
+
+def unmeasured(cells):
+    """Pairs of the table's numbers of records and parameters that no run finished."""
+    done = {(cell["n"], cell["parameters"]) for cell in cells}
+    rest = sorted({(n, d) for n, _ in done for _, d in done} - done)
+    return [f"Not measured: {', '.join(f'{n:,} × {d}' for n, d in rest)}; the exact sampler is slow there.", ""] if rest else []
 
 
 def kernel_table(entries):

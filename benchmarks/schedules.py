@@ -11,6 +11,7 @@ import math
 
 import datasets
 import numpy as np
+from report_tables import table
 
 import gibbsafe as gs
 from gibbsafe.models.model import EncodingOptions
@@ -103,9 +104,9 @@ def tables(quick):
     yield datasets.digits()
     if not quick:
         yield datasets.isotropic(10_000, 20, seed=9)
-        table = datasets.adult_table()
-        if table is not None:
-            yield table
+        adult = datasets.adult_table()
+        if adult is not None:
+            yield adult
 
 
 def estimate(request, blocks, schedule, generator):
@@ -119,18 +120,18 @@ def estimate(request, blocks, schedule, generator):
     return centre
 
 
-def check(table, epsilon, seeds):
+def check(data, epsilon, seeds):
     """Mean test log-loss of every schedule in one cell."""
-    budget, blocks = gs.Budget(epsilon, 1e-6), table.model.encode((table.X, table.y), EncodingOptions())
-    settings = {"n": table.n, "rows_per_person": 1, "radius": 3 * math.sqrt(table.d), "purpose": "estimate"}
-    request = Request(table.model, budget, Adjacency.REPLACE_ONE, 1, **settings)
+    budget, blocks = gs.Budget(epsilon, 1e-6), data.model.encode((data.X, data.y), EncodingOptions())
+    settings = {"n": data.n, "rows_per_person": 1, "radius": 3 * math.sqrt(data.d), "purpose": "estimate"}
+    request = Request(data.model, budget, Adjacency.REPLACE_ONE, 1, **settings)
     losses = {}
     for label, schedule in SCHEDULES.items():
         draws = [estimate(request, blocks, schedule, np.random.default_rng(seed)) for seed in range(seeds)]
-        mean, error = harness.mean_and_error(table.score(np.array(draws))[0])
+        mean, error = harness.mean_and_error(data.score(np.array(draws))[0])
         losses[label] = {"mean": mean, "error": error}
-    signal = table.n * gaussian_mu(epsilon, 1e-6) / table.d
-    return {"data": table.name, "epsilon": epsilon, "signal": signal, "seeds": seeds, "log_loss": losses}
+    signal = data.n * gaussian_mu(epsilon, 1e-6) / data.d
+    return {"data": data.name, "epsilon": epsilon, "signal": signal, "seeds": seeds, "log_loss": losses}
 
 
 # -- the page --------------------------------------------------------------------------------------------------------
@@ -173,17 +174,12 @@ than the model's, a wide first prior is better. `prior_radius` is the knob for w
 """
 
 
-def lines(head, rows):
-    """A Markdown table."""
-    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
-
-
 def page(document):
-    model = lines(
+    model = table(
         ["nμ/d", *map(str, SIGNALS)],
         [[name, *(f"{value:.2f}" for value in document["model"][name])] for name in SCHEDULES],
     )
-    changes = lines(
+    changes = table(
         ["changed", "to", *map(str, SIGNALS)],
         [[row["constant"], f"{row['value']:.3g}", *(f"{value:.2f}" for value in row["ratios"])] for row in document["changes"]],
     )
@@ -194,12 +190,12 @@ def page(document):
         rows.append([row["data"], f"{row['epsilon']:g}", f"{row['signal']:.1f}", *shown])
     return PAGE.format(
         problems=document["problems"],
-        model=model,
-        changes=changes,
+        model="\n".join(model),
+        changes="\n".join(changes),
         stages=document["stages"],
         full=document["full_signal"],
         seeds=document["cells"][0]["seeds"],
-        tables=lines(["data", "ε", "nμ/d", *SCHEDULES], rows),
+        tables="\n".join(table(["data", "ε", "nμ/d", *SCHEDULES], rows)),
     )
 
 
@@ -215,9 +211,9 @@ def main():
         for value in values
     ]
     document["cells"] = []
-    for table in tables(options.quick):
+    for data in tables(options.quick):
         for epsilon in (0.1, 0.3, 1.0, 3.0):
-            document["cells"].append(check(table, epsilon, options.seeds or (3 if options.quick else 20)))
+            document["cells"].append(check(data, epsilon, options.seeds or (3 if options.quick else 20)))
             harness.log(str(document["cells"][-1]))
     harness.save("schedules_quick" if options.quick else "schedules", document)
     if not options.quick:

@@ -42,6 +42,13 @@ def test_other_paragraphs_of_the_readme_that_point_at_the_page_hold_no_numbers()
             assert not re.search(r"\d", re.sub(r"`[^`]*`|\]\([^)]*\)", "", paragraph)), paragraph
 
 
+def test_the_page_on_schedules_is_what_its_results_give():
+    import schedules
+
+    results = json.loads((ROOT / "benchmarks" / "results" / "schedules.json").read_text())
+    assert schedules.page(results) == (ROOT / "docs" / "schedules.md").read_text()
+
+
 def test_figures_that_the_page_shows_exist():
     page = (ROOT / "docs" / "benchmarks.md").read_text()
     for target in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page):
