@@ -58,7 +58,7 @@ def posterior_of(n, d, seed=0):
 
 
 #: Runs of a kernel on one array, of which the best counts.
-REPEATS = 9
+REPEATS = 25
 
 
 def kernel_times(n, d):

@@ -227,10 +227,11 @@ class LogisticLoss(Loss):
         return np.asarray(np.divide(-1, growth, out=growth))
 
     def slope_into(self, u: Floats, y: Floats | None, out: Floats) -> None:
-        """The same without a temporary."""
+        """The same without a temporary; the quotient is taken in ``u``, for one of mixed precision is buffered and slower."""
         np.exp(u, u)
         np.add(u, u.dtype.type(1), u)
-        np.divide(u.dtype.type(-1), u, out)
+        np.divide(u.dtype.type(-1), u, u)
+        out[...] = u
 
     def curvature(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return _bell(u)[0]

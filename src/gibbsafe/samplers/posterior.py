@@ -118,7 +118,7 @@ class GibbsPosterior:
             v = narrow[: len(rows)]
             v[...] = u
             self.loss.slope_into(v, None if y is None else y.astype(np.float32), u)
-            return (u @ rows,)
+            return (np.dot(u, rows),)
 
         with np.errstate(over="ignore"):
             (total,) = self.data.reduce(block, ROWS_FOR_ONE_GRADIENT)
