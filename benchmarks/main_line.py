@@ -94,20 +94,20 @@ def kernels(n, d, arrays=7):
     }
 
 
-def exact_times(posterior, more=2000):
+def exact_times(posterior, more=2000, repeats=3):
     """Seconds to the first draw, set-up included; per further draw, with all that their set-up adds; and per further draw alone.
 
     The last is the sampler's own time after its set-up, as for NUTS after its warm-up.
     """
     shell = SAMPLERS["shell"].function
-    first, _ = best_of(3, lambda: shell(posterior, 1, np.random.default_rng(1), None))
-    runs = [best_of(1, lambda: shell(posterior, 1 + more, np.random.default_rng(2), None)[1]) for _ in range(3)]
+    first, _ = best_of(repeats, lambda: shell(posterior, 1, np.random.default_rng(1), None))
+    runs = [best_of(1, lambda: shell(posterior, 1 + more, np.random.default_rng(2), None)[1]) for _ in range(repeats)]
     many = min(seconds for seconds, _ in runs)
     alone = min(diagnostics.sampling_seconds for _, diagnostics in runs) / (1 + more)
     return first, max(many - first, 1e-9) / more, alone
 
 
-def nuts_times(posterior, samples, warmup):
+def nuts_times(posterior, samples, warmup, repeats=2):
     """The same posterior by numpyro's NUTS, compilation excluded: seconds to its first draw, seconds in all, effective draws.
 
     The effective sample size is numpyro's own, the least over the parameters, and may exceed the number of samples.
@@ -134,11 +134,11 @@ def nuts_times(posterior, samples, warmup):
             return state, state.z
 
         loop = jax.jit(lambda state: jax.lax.scan(step, state, None, length=warmup + length)[1][warmup:])
-        loop(start).block_until_ready()
-        return lambda: np.asarray(loop(start))
+        compiled = loop.lower(start).compile()
+        return lambda: np.asarray(compiled(start))
 
-    first, _ = best_of(2, chain(1))
-    whole, draws = best_of(2, chain(samples))  # the same warm-up as the first draw's
+    first, _ = best_of(repeats, chain(1))
+    whole, draws = best_of(repeats, chain(samples))  # the same warm-up as the first draw's
     effective = min(
         entry["n_eff"] if np.ndim(entry["n_eff"]) == 0 else np.min(entry["n_eff"])
         for entry in summary({"theta": draws[None]}, group_by_chain=True).values()

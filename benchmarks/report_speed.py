@@ -154,9 +154,9 @@ def per_draw(entry, key):
     return "lost in noise" if entry[key] < NOISE else f"{entry[key] * 1e3:.3g} ms"
 
 
-def exact_times(entry, usual):
-    few = f", {entry['further_draws']} draws" if entry["further_draws"] < usual else ""
-    return f"{entry['first_s']:.2f} s", per_draw(entry, "next_s") + few
+def exact_times(cell, usual):
+    few = f", {cell['further_draws']} draws" if cell["further_draws"] < usual else ""
+    return f"{cell['exact']['first_s']:.2f} s", per_draw(cell["exact"], "next_s") + few
 
 
 def chain_times(entry):
@@ -172,20 +172,28 @@ def chain_times(entry):
     return f"{entry['first_s']:.2f} s", per_draw(entry, "next_effective_s"), f"{entry['first_ratio']:.1f}×, {ratio}"
 
 
+def sizes_of(cells):
+    return ", ".join(f"{cell['n']:,} × {cell['parameters']}" for cell in cells)
+
+
 def speed_table(cells, usual):
     head = ["n", "parameters", "exact: first", "further"]
     head += [f"{name}: {part}" for name in CHAINS for part in ("first", "further", "ratios")]
     rows = []
     for cell in cells:
         chains = [part for name in CHAINS for part in chain_times(cell.get(name))]
-        rows.append((f"{cell['n']:,}", str(cell["parameters"]), *exact_times(cell["exact"], usual), *chains))
+        rows.append((f"{cell['n']:,}", str(cell["parameters"]), *exact_times(cell, usual), *chains))
     return table(head, rows)
 
 
 def speed(results):
-    usual = max(cell["exact"]["further_draws"] for cell in results["cells"])
-    largest = results.get("largest_for_chains")
-    left_out = "" if largest is None else f": they are left out where n × parameters is above {largest:,}, for their time"
+    cells = results["cells"]
+    usual = max(cell["further_draws"] for cell in cells)
+    longest = max((cell["warmup"], cell["samples"]) for cell in cells)
+    short = [cell for cell in cells if (cell["warmup"], cell["samples"]) < longest]
+    once = ""
+    if short:
+        once = f" ({short[0]['warmup']} and {short[0]['samples']} at {sizes_of(short)}, each chain run once)"
     said = f", {budget(results)}" if budget(results) else ""
     threads = results["machine"]["threads"]
     return [
@@ -194,15 +202,29 @@ def speed(results):
         "Seconds to the first draw (set-up or warm-up included), and per further draw (an *effective* one for NUTS; set-up and",
         f"warm-up excluded; {usual:,} of ours unless fewer are named), on the posterior of one draw{said}, isotropic data,",
         f"{threads} thread{'s' * (threads > 1)}. A ratio above 1 favours the exact sampler, one below 1 the chain. A dash is a",
-        f"chain that was not run{left_out}. nutpie drives this library's own fused kernel, so its ratio compares algorithms",
-        "rather than kernels.",
+        f"chain that was not run. Chains have {longest[0]} warm-up steps and {longest[1]} draws{once}. nutpie drives this",
+        "library's own fused kernel, so its ratio compares algorithms rather than kernels.",
         "",
-        *speed_table(results["cells"], usual),
+        *speed_table(cells, usual),
         "",
-        *unmeasured(results["cells"]),
+        *slow_cells(cells),
+        *unmeasured(cells),
         "![Time to the first draw](figures/speed.png)",
         "",
         *kernel_table(results["kernels"]),
+    ]
+
+
+def slow_cells(cells):
+    """Where a chain's further draw is cheaper than ours, and why."""
+    lost = [cell for cell in cells if any(cell[name]["next_ratio"] < 1 for name in CHAINS if name in cell)]
+    if not lost:
+        return []
+    return [
+        f"A chain's draws are cheaper at {sizes_of(lost)}:",
+        "with few records for so many parameters the envelope, which must hold in the worst direction, lies far above the density",
+        "in the usual one, and most proposals fail. A chain asks for no such proof.",
+        "",
     ]
 
 
@@ -210,7 +232,7 @@ def unmeasured(cells):
     """Pairs of the table's numbers of records and parameters that no run finished."""
     done = {(cell["n"], cell["parameters"]) for cell in cells}
     rest = sorted({(n, d) for n, _ in done for _, d in done} - done)
-    return [f"Not measured: {', '.join(f'{n:,} × {d}' for n, d in rest)}; the exact sampler is slow there.", ""] if rest else []
+    return [f"Not measured: {', '.join(f'{n:,} × {d}' for n, d in rest)}.", ""] if rest else []
 
 
 def kernel_table(entries):

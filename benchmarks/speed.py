@@ -12,19 +12,37 @@ import os
 import subprocess
 import sys
 import warnings
+from dataclasses import asdict, dataclass
 
 import harness
 import numpy as np
 from main_line import BUDGET, exact_times, nuts_times, posterior_of
 
-#: Beyond this many numbers NUTS is left out: its first draw would take minutes.
-LARGEST_FOR_NUTS = 2_500_000
-#: With fewer records per parameter, or sixty parameters, hardly any proposal of the exact sampler is accepted, and only a few
-#: further draws are timed.
+#: Beyond this many numbers chains are short and run once: a long one would take a quarter of an hour.
+LARGE = 2_500_000
+#: With fewer records per parameter hardly any proposal of the exact sampler is accepted.
 FEWEST_RECORDS = 50
 
 
-def nutpie_times(posterior, samples, warmup):
+@dataclass(frozen=True)
+class Effort:
+    """Further exact draws and runs of them; a chain's samples, warm-up steps and runs. Of several runs the shortest counts."""
+
+    further_draws: int = 1000
+    exact_runs: int = 3
+    samples: int = 300
+    warmup: int = 300
+    chain_runs: int = 2
+
+
+def effort_for(n, d, quick):
+    """Few draws where one is slow, short chains where one pass is."""
+    exact = (5, 1) if d == 60 else (5, 3) if n < FEWEST_RECORDS * d else (1000, 3)
+    chain = (200, 100, 2) if quick else (100, 100, 1) if n * d > LARGE else (300, 300, 2)
+    return Effort(*exact, *chain)
+
+
+def nutpie_times(posterior, samples, warmup, repeats):
     """Seconds to the first draw, seconds in all, effective draws; None where nutpie is absent."""
     try:
         with warnings.catch_warnings():
@@ -58,8 +76,8 @@ def nutpie_times(posterior, samples, warmup):
             warnings.simplefilter("ignore")
             return nutpie.sample(compiled, draws=number, tune=warmup, chains=1, cores=1, seed=3, progress_bar=False)
 
-    first, _ = harness.best_of(1, lambda: run(1))
-    whole, trace = harness.best_of(1, lambda: run(samples))
+    first, _ = harness.best_of(repeats, lambda: run(1))
+    whole, trace = harness.best_of(repeats, lambda: run(samples))
     effective = float(arviz.ess(trace, var_names=["theta"])["theta"].min())
     return first, whole, max(effective, 1.0)
 
@@ -78,23 +96,19 @@ def against(found, exact):
     }
 
 
-def cell(n, d, more, samples, warmup):
+def cell(n, d, effort, chains=True):
     """One posterior of d parameters: exact draws, numpyro, nutpie."""
     *_, posterior = posterior_of(n, d - 1)
-    exact = exact_times(posterior, more)
-    entry = {
-        "n": n,
-        "parameters": d,
-        "exact": {"first_s": exact[0], "next_with_setup_s": exact[1], "next_s": exact[2], "further_draws": more},
-        "warmup": warmup,
-        "samples": samples,
-    }
-    if n * d <= LARGEST_FOR_NUTS:
+    exact = exact_times(posterior, effort.further_draws, effort.exact_runs)
+    times = dict(zip(("first_s", "next_with_setup_s", "next_s"), exact, strict=True))
+    entry = {"n": n, "parameters": d, "exact": times, **asdict(effort)}
+    if chains:
+        length = effort.samples, effort.warmup, effort.chain_runs
         try:
-            entry["numpyro"] = against(nuts_times(posterior, samples, warmup), exact)
+            entry["numpyro"] = against(nuts_times(posterior, *length), exact)
         except ImportError:
             harness.log("numpyro is absent")
-        found = nutpie_times(posterior, samples, warmup)
+        found = nutpie_times(posterior, *length)
         if found is not None:
             entry["nutpie"] = against(found, exact)
     return entry
@@ -116,7 +130,7 @@ def main():
     name = "speed_quick" if quick else "speed"
     packages = ("numpyro", "jax", "nutpie", "arviz")
     document = harness.resume(name, quick, *packages) if options.missing else harness.head(quick, *packages)
-    document |= {"budget": {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta}, "largest_for_chains": LARGEST_FOR_NUTS}
+    document |= {"budget": {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta}}
     if "kernels" not in document:
         sizes = ((100_000, 20),) if quick else ((1_000_000, 20), (100_000, 100))
         document["kernels"] = [kernels_on(threads, n, d, 1 if quick else 7) for n, d in sizes for threads in (1, 2)]
@@ -125,8 +139,7 @@ def main():
     for n, d in sizes:
         if any((entry["n"], entry["parameters"]) == (n, d) for entry in cells):
             continue
-        more = 5 if n < FEWEST_RECORDS * d or d == 60 else 1000
-        cells.append(cell(n, d, more, 200 if quick else 300, 100 if quick else 300))
+        cells.append(cell(n, d, effort_for(n, d, quick)))
         harness.log(str(cells[-1]))
         harness.save(name, document)
 

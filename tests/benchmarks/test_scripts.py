@@ -61,11 +61,10 @@ def test_means_and_regressions_have_errors_for_every_method():
     assert exact["GaussianMean"]["mean"] == pytest.approx(exact["Gaussian mechanism"]["mean"], rel=0.2)
 
 
-def test_speed_without_chains(monkeypatch):
+def test_speed_without_chains():
     import speed
 
-    monkeypatch.setattr(speed, "LARGEST_FOR_NUTS", 0)
-    found = speed.cell(500, 3, 20, 10, 10)
+    found = speed.cell(500, 3, speed.Effort(further_draws=20, exact_runs=1), chains=False)
     assert found["exact"]["first_s"] > found["exact"]["next_s"] > 0
     assert "numpyro" not in found
 
