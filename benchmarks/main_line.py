@@ -61,25 +61,23 @@ def posterior_of(n, d, seed=0):
 REPEATS = 25
 
 
-def kernel_times(n, d):
-    """Best of `REPEATS`, in turn, of `X.sum()` and the passes over a fresh array."""
-    *_, posterior = posterior_of(n, d - 1)
-    X = posterior.data.rows
-    theta = np.full(X.shape[1], 0.1)
-    passes = (
-        X.sum,
+def passes_over(posterior):
+    """`X.sum()` and the passes over the same array."""
+    theta = np.full(posterior.dimension, 0.1)
+    return (
+        posterior.data.rows.sum,
         lambda: posterior.gradient(theta, single=True),
         lambda: posterior.gradient(theta),
         lambda: posterior.value_and_gradient(theta),
     )
-    for work in passes:
-        work()
-    return np.min([[best_of(1, work)[0] for work in passes] for _ in range(REPEATS)], axis=0)
 
 
 def kernels(n, d, arrays=7):
-    """Passes in units of `X.sum()` on the same array: the median over several arrays, whose places in memory differ."""
-    times = np.array([kernel_times(n, d) for _ in range(arrays)])
+    """Passes in units of `X.sum()` on the same array: the median over several arrays, whose places in memory differ.
+
+    Arrays take turns, so that the runs on each are spread over the whole time and the best of them met a quiet moment."""
+    works = [passes_over(posterior_of(n, d - 1)[-1]) for _ in range(arrays)]
+    times = np.min([[[best_of(1, work)[0] for work in passes] for passes in works] for _ in range(1 + REPEATS)], axis=0)
     single, double, both = np.median(times[:, 1:] / times[:, :1], axis=0).tolist()
     return {
         "n": n,

@@ -222,8 +222,8 @@ def slow_cells(cells):
         return []
     return [
         f"A chain's draws are cheaper at {sizes_of(lost)}:",
-        "with few records for so many parameters the envelope, which must hold in the worst direction, lies far above the density",
-        "in the usual one, and most proposals fail. A chain asks for no such proof.",
+        "with few records for so many parameters the envelope, which must hold in the worst direction, lies far above the",
+        "density in the usual one, and most proposals fail. A chain asks for no such proof.",
         "",
     ]
 
