@@ -12,6 +12,17 @@ A shell's bound is log density ratio −(U(θ) − U(t)) ≤ a + ℓᵀv − ½ 
    (κ₄/24) Σ β w_i a_i⁴, is bounded. On the shell s² = m ± Δ with m, Δ = (hi² ± lo²)/2, so
    s²cᵀv ≥ m cᵀv − Δ|cᵀv| and |cᵀv| ≤ ½(|c| + (cᵀv)²/|c|); |C₀(v)| ≤ |Fᵀv| |svec(vvᵀ)| ≤ ½(η vᵀFFᵀv + hi⁴/η) for any η > 0;
    Σ β w_i a_i⁴ ≤ hi² vᵀGv, and ≤ q hi⁴ once q is known.
+4. **Ray bound** (κ₄, q). Far out the cubic and quartic outgrow the quadratic, but the data's part
+   E(v) = U(θ) − U(t) − gᵀv − ½vᵀPv is convex: beyond a radius r ≤ lo it lies above its tangent along the ray. With v₀ = v/ρ,
+   ρ = s/r, D = I − P and R(v) = (κ₄/24) Σ β w_i a_i⁴, integrating f″(u+x) ≥ w + f‴x − κ₄wx²/2 twice and once gives
+
+       E(v₀) ≥ ½v₀ᵀDv₀ + C(v₀) − R(v₀),        r ∂E/∂s ≥ v₀ᵀDv₀ + 3C(v₀) − 4R(v₀)        at s = r,
+
+   so E(v) ≥ (ρ−½)ρ⁻² vᵀDv + (3ρ−2)C(v₀) − (4ρ−3)R(v₀) + K. The first factor falls in ρ, so its value at hi serves the shell;
+   (3ρ−2)C(v₀) = (3−2/ρ)r² (cᵀv + C₀(v)/s²) is bounded as above with (3−2/ρ)r² in place of s²; and R(v₀) ≤ (κ₄/24) q r⁴.
+   K is what is left of the curvature: f″(u+a) ≥ we^{−κ|a|}, Jensen and Cauchy–Schwarz give ∂²E/∂s² ≥ De^{−τs} with D the least
+   of the data's shares and τ = κ√(q/D), hence K = De^{−τr}Δ²(½ − ψ(τΔ)) at Δ = lo − r. The best r, where the tangent is steepest
+   in a typical direction, serves all shells beyond it.
 
 Every bound holds; which one a shell uses decides only how often proposals are accepted, so the choice may look at the data.
 
@@ -90,34 +101,88 @@ def _fourth_loss(certificates: Certificates, hi: float) -> tuple[float, Floats] 
     return typical * (height - slope) + lift, slope * np.diag(data_share)
 
 
-def _cubic_loss(certificates: Certificates, lo: float, hi: float) -> Iterator[tuple[float, Floats, Floats]]:
-    """Constant, linear term and matrix of the cubic bound, with the fourth moment bounded in either way."""
-    cubic = certificates.cubic
-    if cubic is None:
-        return
+@dataclass(frozen=True)
+class _Reach:
+    """Factors of the Taylor polynomial on a shell: of ½vᵀDv; of cᵀv, least and most, the latter of |Fᵀv| too; of q; and K."""
+
+    quadratic: float
+    least: float
+    most: float
+    quartic: float
+    gain: float
+
+    @classmethod
+    def within(cls, lo: float, hi: float) -> _Reach:
+        """The polynomial itself, at every radius up to hi."""
+        return cls(1.0, lo**2, hi**2, hi**4, 0.0)
+
+    @classmethod
+    def beyond(cls, radius: float, lo: float, hi: float, gain: float) -> _Reach:
+        """Its tangents along the rays, at a radius of at most lo."""
+        near, far, square = lo / radius, hi / radius, radius**2
+        return cls((2 * far - 1) / far**2, square * (3 - 2 / near), square * (3 - 2 / far), square**2 * (4 * far - 3), gain)
+
+
+def _cubic_loss(certificates: Certificates, cubic: Cubic, reach: _Reach) -> tuple[float, Floats, Floats]:
+    """Constant, linear term and matrix by which the data's part falls short of its quadratic, the fourth moment apart."""
     p = len(cubic.linear)
-    middle, half = 0.5 * (hi**2 + lo**2), 0.5 * (hi**2 - lo**2)
+    middle, half = 0.5 * (reach.most + reach.least), 0.5 * (reach.most - reach.least)
     size = float(np.linalg.norm(cubic.linear))
-    matrix = np.zeros((p, p))
-    constant = 0.5 * half * size
+    matrix = np.diag(0.5 * (1 - reach.quadratic) * _data_share(certificates.frame))
+    constant = 0.5 * half * size - reach.gain
     if size > 0:
         matrix += 0.5 * half / size * np.outer(cubic.linear, cubic.linear)
     spread = float(np.trace(cubic.spread))
     if spread > 0:
-        eta = hi * math.sqrt(p / spread)
-        matrix = matrix + 0.5 * eta * cubic.spread
-        constant += 0.5 * hi**4 / eta
-    quartic = certificates.quartic_deficit / 24
-    yield constant, -middle * cubic.linear, matrix + quartic * hi**2 * certificates.taylor.quartic
-    if certificates.fourth is not None:
-        yield constant + quartic * certificates.fourth * hi**4, -middle * cubic.linear, matrix
+        eta = math.sqrt(reach.most * p / spread)
+        matrix += 0.5 * eta * cubic.spread
+        constant += 0.5 * reach.most**2 / eta
+    return constant, -middle * cubic.linear, matrix
+
+
+def _cubic_losses(certificates: Certificates, lo: float, hi: float) -> Iterator[tuple[float, Floats, Floats]]:
+    """The cubic bound, with the fourth moment bounded in either way, and the ray bound where it applies."""
+    cubic, fourth, quartic = certificates.cubic, certificates.fourth, certificates.quartic_deficit / 24
+    if cubic is None:
+        return
+    constant, linear, matrix = _cubic_loss(certificates, cubic, _Reach.within(lo, hi))
+    yield constant, linear, matrix + quartic * hi**2 * certificates.taylor.quartic
+    if fourth is None:
+        return
+    yield constant + quartic * fourth * hi**4, linear, matrix
+    radius = _steepest_radius(certificates, cubic, fourth)
+    if radius <= lo:
+        reach = _Reach.beyond(radius, lo, hi, _curvature_gain(certificates, fourth, radius, lo))
+        constant, linear, matrix = _cubic_loss(certificates, cubic, reach)
+        yield constant + quartic * fourth * reach.quartic, linear, matrix
+
+
+def _steepest_radius(certificates: Certificates, cubic: Cubic, fourth: float) -> float:
+    """The radius at which the slope d̄ r − 3e r² − (κ₄/6) q r³ of the cubic bound in a typical direction is largest."""
+    share = float(_data_share(certificates.frame).mean())
+    spread = math.sqrt(float(np.trace(cubic.spread)) / len(cubic.linear))
+    root = 6 * spread + math.sqrt(36 * spread**2 + 2 * certificates.quartic_deficit * fourth * share)
+    return 2 * share / root if share > 0 and root > 0 else math.inf
+
+
+def _curvature_gain(certificates: Certificates, fourth: float, radius: float, lo: float) -> float:
+    """K of the ray bound."""
+    share = float(_data_share(certificates.frame).min())
+    if share <= 0:
+        return 0.0
+    decay = certificates.kappa * math.sqrt(fourth / share)
+    return share * math.exp(-decay * radius) * (lo - radius) ** 2 * (0.5 - float(psi(decay * (lo - radius))))
+
+
+def _data_share(frame: Frame) -> Floats:
+    """The data's share of the unit curvature: rounding in WᵀAW = I takes a fraction of it, none of the prior's exact one."""
+    return np.asarray((1 - frame.rounding) * (1 - frame.prior_share))
 
 
 def bounds_on_shell(certificates: Certificates, lo: float, hi: float) -> Iterator[Bound]:
     """Every bound of the module that holds on the shell (positive definiteness is the caller's to check)."""
     frame = certificates.frame
-    # Rounding in WᵀAW = I takes a fraction of the data's share of the unit curvature, never of the prior's, which is exact.
-    unit = np.diag(frame.prior_share + (1 - frame.rounding) * (1 - frame.prior_share))
+    unit = np.diag(frame.prior_share + _data_share(frame))
     none = -frame.gradient
     yield Bound(lo, hi, 0.0, none, np.diag(frame.prior_share))
     for matrix in _matrix_losses(certificates, hi):
@@ -125,5 +190,5 @@ def bounds_on_shell(certificates: Certificates, lo: float, hi: float) -> Iterato
     fourth = _fourth_loss(certificates, hi)
     if fourth is not None:
         yield Bound(lo, hi, fourth[0], none, unit - 2 * fourth[1])
-    for constant, linear, matrix in _cubic_loss(certificates, lo, hi):
+    for constant, linear, matrix in _cubic_losses(certificates, lo, hi):
         yield Bound(lo, hi, constant, none + linear, unit - 2 * matrix)

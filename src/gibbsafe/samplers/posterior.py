@@ -25,8 +25,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: A block's predictor, slopes and scratch fit in a core's own cache, its rows in the shared one.
 ROWS_FOR_ONE_CHAIN = 16384
-#: Both products and the slopes of a block of this many rows stay in the second-level cache.
-ROWS_FOR_ONE_GRADIENT = 8192
+#: Slopes and their scratch stay in a core's own cache; longer blocks cost memory, shorter ones calls.
+ROWS_FOR_ONE_GRADIENT = 12288
 #: The Hessian also scales a copy of the block's rows.
 ROWS_FOR_HESSIAN = 4096
 CELLS_FOR_MANY_CHAINS = 1 << 14
