@@ -259,17 +259,16 @@ class LogisticLoss(Loss):
         return np.asarray(total), np.subtract(decay, 0.5, out=decay)
 
 
-@dataclass(frozen=True)
-class SoftHingeLoss(Loss):
-    """f(u) = h log(1 + e^{(1−u)/h}): the hinge loss smoothed over a width h; labels ±1 folded into the row."""
+class _SoftStep(Loss):
+    """A kink smoothed over a width h: h log(1 + e^x) and a line, where x = ±u/h and a constant (`_scaled`)."""
 
-    width: float = 0.5
-    margin = True
+    width: float
+    #: The sign of u in x.
+    rises: float
 
-    def __post_init__(self) -> None:
-        _validate.positive("width", self.width)
-
-    lipschitz = 1.0
+    @abstractmethod
+    def _scaled(self, u: Floats, y: Floats | None) -> Floats:
+        """The argument x."""
 
     @property
     def smoothness(self) -> float:
@@ -296,7 +295,29 @@ class SoftHingeLoss(Loss):
         """1/h³."""
         return 1 / self.width**3
 
-    def _scaled(self, u: Floats) -> Floats:
+    def curvature(self, u: Floats, y: Floats | None = None) -> Floats:
+        return _bell(self._scaled(u, y))[0] / self.width
+
+    def third(self, u: Floats, y: Floats | None = None) -> Floats:
+        return self.rises * _bell(self._scaled(u, y))[1] / self.width**2
+
+    def fourth(self, u: Floats, y: Floats | None = None) -> Floats:
+        return _bell_bend(self._scaled(u, y)) / self.width**3
+
+
+@dataclass(frozen=True)
+class SoftHingeLoss(_SoftStep):
+    """f(u) = h log(1 + e^{(1−u)/h}): the hinge loss smoothed over a width h; labels ±1 folded into the row."""
+
+    width: float = 0.5
+    margin = True
+    lipschitz = 1.0
+    rises = -1.0
+
+    def __post_init__(self) -> None:
+        _validate.positive("width", self.width)
+
+    def _scaled(self, u: Floats, y: Floats | None = None) -> Floats:
         with np.errstate(over="ignore"):
             return np.asarray((1 - u) / self.width)
 
@@ -307,26 +328,18 @@ class SoftHingeLoss(Loss):
     def slope(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return np.asarray(-expit(self._scaled(u)))
 
-    def curvature(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
-        return _bell(self._scaled(u))[0] / self.width
-
-    def third(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
-        return -_bell(self._scaled(u))[1] / self.width**2
-
-    def fourth(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
-        return _bell_bend(self._scaled(u)) / self.width**3
-
     def total(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return np.asarray(self.width * _softplus_total(self._scaled(u)))
 
 
 @dataclass(frozen=True)
-class SoftPinballLoss(Loss):
+class SoftPinballLoss(_SoftStep):
     """f(u, y) = τx + h log(1 + e^{−x/h}) of the residual x = y − u: the pinball loss of the τ-quantile smoothed over h."""
 
     quantile: float = 0.5
     width: float = 0.5
     margin = False
+    rises = 1.0
 
     def __post_init__(self) -> None:
         _validate.open_probability("quantile", self.quantile)
@@ -336,31 +349,6 @@ class SoftPinballLoss(Loss):
     def lipschitz(self) -> float:
         """max(τ, 1 − τ)."""
         return max(self.quantile, 1 - self.quantile)
-
-    @property
-    def smoothness(self) -> float:
-        """1/(4h)."""
-        return 0.25 / self.width
-
-    @property
-    def self_concordance(self) -> float:
-        """1/h."""
-        return 1 / self.width
-
-    @property
-    def quartic_deficit(self) -> float:
-        """1/(2h²)."""
-        return 0.5 / self.width**2
-
-    @property
-    def quartic_excess(self) -> float:
-        """1/h²."""
-        return 1 / self.width**2
-
-    @property
-    def quintic_ratio(self) -> float:
-        """1/h³."""
-        return 1 / self.width**3
 
     def _scaled(self, u: Floats, y: Floats | None) -> Floats:
         with np.errstate(over="ignore"):
@@ -375,15 +363,6 @@ class SoftPinballLoss(Loss):
 
     def slope(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return np.asarray(expit(self._scaled(u, y)) - self.quantile)
-
-    def curvature(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
-        return _bell(self._scaled(u, y))[0] / self.width
-
-    def third(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
-        return _bell(self._scaled(u, y))[1] / self.width**2
-
-    def fourth(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
-        return _bell_bend(self._scaled(u, y)) / self.width**3
 
 
 @dataclass(frozen=True)
