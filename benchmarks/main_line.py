@@ -57,10 +57,6 @@ def posterior_of(n, d, seed=0):
     return X, y, plan, GibbsPosterior(blocks, model.loss, stage.inverse_temperature, *arrays)
 
 
-#: Runs of a kernel on one array, of which the best counts.
-REPEATS = 25
-
-
 def passes_over(posterior):
     """`X.sum()` and the passes over the same array."""
     theta = np.full(posterior.dimension, 0.1)
@@ -72,18 +68,18 @@ def passes_over(posterior):
     )
 
 
-def kernels(n, d, arrays=7):
+def kernels(n, d, arrays=7, repeats=25):
     """Passes in units of `X.sum()` on the same array: the median over several arrays, whose places in memory differ.
 
-    Arrays take turns, so that the runs on each are spread over the whole time and the best of them met a quiet moment."""
+    The best run on each array counts. Arrays take turns, so that its runs are spread over time and meet a quiet moment."""
     works = [passes_over(posterior_of(n, d - 1)[-1]) for _ in range(arrays)]
-    times = np.min([[[best_of(1, work)[0] for work in passes] for passes in works] for _ in range(1 + REPEATS)], axis=0)
+    times = np.min([[[best_of(1, work)[0] for work in passes] for passes in works] for _ in range(repeats)], axis=0)
     single, double, both = np.median(times[:, 1:] / times[:, :1], axis=0).tolist()
     return {
         "n": n,
         "columns": d,
         "arrays": arrays,
-        "repeats": REPEATS,
+        "repeats": repeats,
         "sum_ms": float(np.median(times[:, 0])) * 1e3,
         "gradient_over_sum": single,
         "gradient_over_sum_each": (times[:, 1] / times[:, 0]).tolist(),
@@ -205,7 +201,7 @@ def main():
     name = "main_line_quick" if quick else "main_line"
     big = 100_000 if quick else 1_000_000
     parts = {
-        "kernels": lambda: kernels(big, 20, 2 if quick else 7),
+        "kernels": lambda: kernels(big, 20, *((2, 10) if quick else (7, 150))),
         "adult_one_draw": lambda: adult_draw(3 if quick else 20),
         "against_sklearn": lambda: against_sklearn(big, 20),
         "growth": lambda: growth((10_000, 30_000, 100_000) if quick else (10_000, 30_000, 100_000, 300_000, 1_000_000), 20),
