@@ -20,8 +20,8 @@ A shell's bound is log density ratio −(U(θ) − U(t)) ≤ a + ℓᵀv − ½ 
 
    so E(v) ≥ (ρ−½)ρ⁻² vᵀDv + (3ρ−2)C(v₀) − (4ρ−3)R(v₀) + K. The first factor falls in ρ, so its value at hi serves the shell;
    (3ρ−2)C(v₀) = (3−2/ρ)r² (cᵀv + C₀(v)/s²) is bounded as above with (3−2/ρ)r² in place of s²; and R(v₀) ≤ (κ₄/24) q r⁴.
-   K is what is left of the curvature: f″(u+a) ≥ we^{−κ|a|}, Jensen and Cauchy–Schwarz give ∂²E/∂s² ≥ De^{−τs} with D the least
-   of the data's shares and τ = κ√(q/D), hence K = De^{−τr}Δ²(½ − ψ(τΔ)) at Δ = lo − r. The best r, where the tangent is steepest
+   K is what is left of the curvature: f″(u+a) ≥ we^{−κ|a|}, Jensen and Cauchy–Schwarz give ∂²E/∂s² ≥ de^{−τs} with d the least
+   eigenvalue of D and τ = κ√(q/d), hence K = de^{−τr}Δ²(½ − ψ(τΔ)) at Δ = lo − r. The best r, where the tangent is steepest
    in a typical direction, serves all shells beyond it.
 
 Every bound holds; which one a shell uses decides only how often proposals are accepted, so the choice may look at the data.
