@@ -62,28 +62,26 @@ def passes_over(posterior):
     theta = np.full(posterior.dimension, 0.1)
     return (
         posterior.data.rows.sum,
-        lambda: posterior.gradient(theta, single=True),
         lambda: posterior.gradient(theta),
         lambda: posterior.value_and_gradient(theta),
     )
 
 
-def kernels(n, d, arrays=7, repeats=25):
+def kernels(n, d, arrays=7, repeats=9):
     """Passes in units of `X.sum()` on the same array: the median over several arrays, whose places in memory differ.
 
     The best run on each array counts. Arrays take turns, so that its runs are spread over time and meet a quiet moment."""
     works = [passes_over(posterior_of(n, d - 1)[-1]) for _ in range(arrays)]
     times = np.min([[[best_of(1, work)[0] for work in passes] for passes in works] for _ in range(repeats)], axis=0)
-    single, double, both = np.median(times[:, 1:] / times[:, :1], axis=0).tolist()
+    gradient, both = np.median(times[:, 1:] / times[:, :1], axis=0).tolist()
     return {
         "n": n,
         "columns": d,
         "arrays": arrays,
         "repeats": repeats,
         "sum_ms": float(np.median(times[:, 0])) * 1e3,
-        "gradient_over_sum": single,
+        "gradient_over_sum": gradient,
         "gradient_over_sum_each": (times[:, 1] / times[:, 0]).tolist(),
-        "double_gradient_over_sum": double,
         "value_and_gradient_over_sum": both,
     }
 
@@ -201,7 +199,7 @@ def main():
     name = "main_line_quick" if quick else "main_line"
     big = 100_000 if quick else 1_000_000
     parts = {
-        "kernels": lambda: kernels(big, 20, *((2, 10) if quick else (7, 150))),
+        "kernels": lambda: kernels(big, 20, 2 if quick else 7),
         "adult_one_draw": lambda: adult_draw(3 if quick else 20),
         "against_sklearn": lambda: against_sklearn(big, 20),
         "growth": lambda: growth((10_000, 30_000, 100_000) if quick else (10_000, 30_000, 100_000, 300_000, 1_000_000), 20),

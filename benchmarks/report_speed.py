@@ -33,9 +33,8 @@ def adult_one_draw(a):
 
 
 def kernels(k):
-    single = f"gradient pass over `X.sum()`, {k['n']:,} × {k['columns']}, slopes in single precision, products in double"
     rows = [
-        (single, f"{k['gradient_over_sum']:.2f} (all in double: {k['double_gradient_over_sum']:.2f})"),
+        (f"gradient pass over `X.sum()`, {k['n']:,} × {k['columns']}", f"{k['gradient_over_sum']:.2f}"),
         ("value and gradient over `X.sum()`, same array", f"{k['value_and_gradient_over_sum']:.2f}"),
     ]
     each = k["gradient_over_sum_each"]
@@ -248,8 +247,8 @@ def unmeasured(cells):
 
 
 def kernel_table(entries):
-    head = ("kernel, in units of `X.sum()` on the same array", "threads", "gradient", "all in double", "value and gradient")
-    keys = ("gradient_over_sum", "double_gradient_over_sum", "value_and_gradient_over_sum")
+    head = ("kernel, in units of `X.sum()` on the same array", "threads", "gradient", "value and gradient")
+    keys = ("gradient_over_sum", "value_and_gradient_over_sum")
     rows = [
         (f"{entry['n']:,} × {entry['columns']}", str(entry["threads"]), *(f"{entry[key]:.2f}" for key in keys))
         for entry in entries

@@ -57,7 +57,6 @@ def test_all_methods_agree(loss, chains):
         np.testing.assert_allclose([value, both[0]], plain_value(posterior, theta), rtol=1e-12)
         np.testing.assert_allclose(gradient, posterior.gradient(theta), rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(gradient, both[1], rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(gradient, posterior.gradient(theta, single=True), rtol=1e-5, atol=1e-3)
 
 
 def test_no_rows_leave_the_prior():

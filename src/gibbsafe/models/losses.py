@@ -119,10 +119,6 @@ class Loss(ABC):
     def fourth(self, u: Floats, y: Floats | None = None) -> Floats:
         """Fourth derivative f'''' in u, elementwise."""
 
-    def slope_into(self, u: Floats, y: Floats | None, out: Floats) -> None:
-        """`slope` written to ``out``; ``u`` may be used as scratch, and overflow flags are the caller's to ignore."""
-        out[...] = self.slope(u, y)
-
     def total(self, u: Floats, y: Floats | None = None) -> Floats:
         """Sum of the losses over rows: the column sums of `value`."""
         return np.asarray(self.value(u, y).sum(axis=0))
@@ -226,13 +222,6 @@ class LogisticLoss(Loss):
         growth += 1
         return np.asarray(np.divide(-1, growth, out=growth))
 
-    def slope_into(self, u: Floats, y: Floats | None, out: Floats) -> None:
-        """The same without a temporary; the quotient is taken in ``u``, for one of mixed precision is buffered and slower."""
-        np.exp(u, u)
-        np.add(u, u.dtype.type(1), u)
-        np.divide(u.dtype.type(-1), u, u)
-        out[...] = u
-
     def curvature(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return _bell(u)[0]
 
@@ -264,7 +253,7 @@ class _SoftStep(Loss):
 
     width: float
     #: The sign of u in x.
-    rises: float
+    sign: float
 
     @abstractmethod
     def _scaled(self, u: Floats, y: Floats | None) -> Floats:
@@ -299,7 +288,7 @@ class _SoftStep(Loss):
         return _bell(self._scaled(u, y))[0] / self.width
 
     def third(self, u: Floats, y: Floats | None = None) -> Floats:
-        return self.rises * _bell(self._scaled(u, y))[1] / self.width**2
+        return self.sign * _bell(self._scaled(u, y))[1] / self.width**2
 
     def fourth(self, u: Floats, y: Floats | None = None) -> Floats:
         return _bell_bend(self._scaled(u, y)) / self.width**3
@@ -312,7 +301,7 @@ class SoftHingeLoss(_SoftStep):
     width: float = 0.5
     margin = True
     lipschitz = 1.0
-    rises = -1.0
+    sign = -1.0
 
     def __post_init__(self) -> None:
         _validate.positive("width", self.width)
@@ -339,7 +328,7 @@ class SoftPinballLoss(_SoftStep):
     quantile: float = 0.5
     width: float = 0.5
     margin = False
-    rises = 1.0
+    sign = 1.0
 
     def __post_init__(self) -> None:
         _validate.open_probability("quantile", self.quantile)

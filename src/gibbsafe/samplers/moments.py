@@ -43,8 +43,8 @@ FAR_RADII = (1.5, 2.0, 2.8, 4.5, 10.0, 40.0)
 NEAR_RADII = (0.7, 0.85, 0.95, 1.0, 1.05, 1.1, 1.16, 1.23, 1.3, 1.4, 1.7)
 ROWS = 1024
 LARGEST_CUBIC_DIMENSION = 128
-#: The fourth moment is a square matrix of p(p+1)/2 rows, of which a few copies are held: 27 MB each at p = 60, 204 MB at p = 100.
-LARGEST_FOURTH_DIMENSION = 100
+#: The fourth moment is a square matrix of p(p+1)/2 rows: 27 MB at p = 60.
+LARGEST_FOURTH_DIMENSION = 64
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,6 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: A block's predictor, slopes and scratch fit in a core's own cache, its rows in the shared one.
 ROWS_FOR_ONE_CHAIN = 16384
-#: Slopes and their scratch stay in a core's own cache; longer blocks cost memory, shorter ones calls.
-ROWS_FOR_ONE_GRADIENT = 12288
 #: The Hessian also scales a copy of the block's rows.
 ROWS_FOR_HESSIAN = 4096
 CELLS_FOR_MANY_CHAINS = 1 << 14
@@ -105,23 +103,10 @@ class GibbsPosterior:
         (total,) = self.data.reduce(block, min(256, _rows_for(len(thetas))))
         return np.asarray(total)
 
-    def gradient(self, theta: Floats, *, single: bool = False) -> Floats:
-        """∇U(θ). With ``single`` the slopes are taken in single precision (right to a few parts in 2²⁴), products in double."""
+    def gradient(self, theta: Floats) -> Floats:
+        """∇U(θ)."""
         slope = self.loss.slope
-        narrow, wide = np.empty(ROWS_FOR_ONE_GRADIENT, dtype=np.float32), np.empty(ROWS_FOR_ONE_GRADIENT)
-
-        def block(rows: Floats, y: Floats | None) -> tuple[Floats]:
-            u = wide[: len(rows)]
-            np.dot(rows, theta, out=u)
-            if not single:
-                return (slope(u, y) @ rows,)
-            v = narrow[: len(rows)]
-            v[...] = u
-            self.loss.slope_into(v, None if y is None else y.astype(np.float32), u)
-            return (np.dot(u, rows),)
-
-        with np.errstate(over="ignore"):
-            (total,) = self.data.reduce(block, ROWS_FOR_ONE_GRADIENT)
+        (total,) = self.data.reduce(lambda rows, y: (np.dot(slope(rows @ theta, y), rows),), ROWS_FOR_ONE_CHAIN)
         return np.asarray(self.inverse_temperature * total + self.prior_precision * (theta - self.prior_centre))
 
     def gradients(self, thetas: Floats) -> Floats:
