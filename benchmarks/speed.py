@@ -134,6 +134,7 @@ def main():
     if "kernels" not in document:
         sizes = ((100_000, 20),) if quick else ((1_000_000, 20), (100_000, 100))
         document["kernels"] = [kernels_on(threads, n, d, 1 if quick else 7) for n, d in sizes for threads in (1, 2)]
+        harness.save(name, document)
     cells = document.setdefault("cells", [])
     sizes = ((1000, 5), (10_000, 20)) if quick else [(n, d) for n in (1000, 10_000, 100_000, 1_000_000) for d in (5, 20, 60)]
     for n, d in sizes:
