@@ -20,15 +20,14 @@ CURVES = (
 
 
 def excess(cell, entry):
-    """Log-loss beyond the non-private fit's; not a number where there is none, or none above 0."""
+    """Log-loss beyond the non-private fit's; not a number where there is none."""
     if entry is None or "log_loss" not in entry:
         return math.nan
-    found = entry["log_loss"] - cell["methods"]["non-private"]["log_loss"]
-    return found if found > 0 else math.nan
+    return entry["log_loss"] - cell["methods"]["non-private"]["log_loss"]
 
 
 def utility(document, path):
-    """Excess log-loss over the non-private fit against ε, a panel per table."""
+    """Excess log-loss over the non-private fit against ε, a panel per table; triangles stand for means at or below the fit's."""
     cells = complete(document)
     names = list(dict.fromkeys(cell["data"] for cell in cells))
     rows = -(-len(names) // COLUMNS)
@@ -37,9 +36,14 @@ def utility(document, path):
         axis.set_visible(False)
     for axis, name in zip(axes.flat, names, strict=False):
         mine = [cell for cell in cells if cell["data"] == name]
-        for label, style, pick in CURVES:
+        for place, (label, style, pick) in enumerate(CURVES):
             values = [excess(cell, pick(cell)) for cell in mine]
-            axis.plot([cell["epsilon"] for cell in mine], values, style, label=label, marker="o", ms=3)
+            shown = [value if value > 0 else math.nan for value in values]
+            axis.plot([cell["epsilon"] for cell in mine], shown, style, label=label, marker="o", ms=3)
+            below = [1.12 ** (place - 2) * cell["epsilon"] for cell, value in zip(mine, values, strict=True) if value <= 0]
+            foot = axis.get_xaxis_transform()  # ε across, 0 at the axis
+            marks = axis.plot(below, [0.0] * len(below), style[:2] + "v", ms=6, transform=foot, clip_on=False, zorder=5)
+            marks[0].set_in_layout(False)
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.set_xticks([0.1, 0.3, 1, 3], ["0.1", "0.3", "1", "3"])

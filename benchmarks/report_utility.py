@@ -313,7 +313,7 @@ def utility(document):
         "",
         "![Excess log-loss against ε](figures/utility.png)",
         "",
-        "Log-loss beyond the non-private fit's, on logarithmic axes; means below that fit's are not drawn.",
+        "Log-loss beyond the non-private fit's, on logarithmic axes; triangles on the axis are means at or below it.",
         "",
         *losses(cells),
         "### Every opponent",
