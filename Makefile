@@ -8,7 +8,9 @@ export OMP_NUM_THREADS ?= 1
 
 install: .venv/installed
 
-.venv/installed: pyproject.toml
+PACKAGE := pyproject.toml setup.py src/gibbsafe/_kernels.c
+
+.venv/installed: $(PACKAGE)
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
@@ -31,7 +33,7 @@ audit: install
 	.ci/postgres $(BIN)/python audits/ledger_kill.py --kills $(if $(QUICK),20,1000) --report docs/audit-ledger.md
 	$(BIN)/python audits/fuzz_inputs.py --cases $(if $(QUICK),500,10000) --report docs/audit-fuzz.md
 
-.venv-bench/installed: pyproject.toml benchmarks/requirements.txt
+.venv-bench/installed: $(PACKAGE) benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	.venv-bench/bin/python -m pip install --quiet --editable ".[all]" --requirement benchmarks/requirements.txt
@@ -52,4 +54,4 @@ bench: .venv-bench/installed .venv-peers/installed
 	.venv-bench/bin/python benchmarks/report.py $(if $(QUICK),--quick)
 
 clean:
-	rm -rf .venv .venv-bench .venv-peers build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-peers build dist src/*.egg-info src/gibbsafe/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

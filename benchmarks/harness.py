@@ -106,8 +106,11 @@ def versions(*packages):
 
 
 def machine():
-    """Return what the machine says of itself."""
-    return {"processor": platform.machine(), "cores": os.cpu_count(), "threads": int(THREADS), "system": platform.system()}
+    """Return what the machine says of itself, and whether passes ran by gibbsafe's compiled loops."""
+    from gibbsafe.kernels import is_compiled
+
+    found = {"processor": platform.machine(), "cores": os.cpu_count(), "threads": int(THREADS), "system": platform.system()}
+    return found | {"compiled": is_compiled()}
 
 
 def save(name, document):

@@ -1,12 +1,14 @@
 """The main line: utility of one draw on Adult, kernels, exact draws against NUTS and scikit-learn, growth with n."""
 
 import math
+from unittest import mock
 
 import harness
 import numpy as np
 from harness import adult, best_of, iso, log
 
 import gibbsafe as gs
+from gibbsafe import kernels as loops
 from gibbsafe.models.model import EncodingOptions
 from gibbsafe.samplers import SAMPLERS, GibbsPosterior
 
@@ -58,12 +60,18 @@ def posterior_of(n, d, seed=0):
 
 
 def passes_over(posterior):
-    """`X.sum()` and the passes over the same array."""
+    """`X.sum()` and the passes over the same array, the gradient's by NumPy alone too."""
     theta = np.full(posterior.dimension, 0.1)
+
+    def without_compiled_loops():
+        with mock.patch.object(loops, "_kernels", None):
+            return posterior.gradient(theta)
+
     return (
         posterior.data.rows.sum,
         lambda: posterior.gradient(theta),
         lambda: posterior.value_and_gradient(theta),
+        without_compiled_loops,
     )
 
 
@@ -73,7 +81,7 @@ def kernels(n, d, arrays=7, repeats=9):
     The best run on each array counts. Arrays take turns, so that its runs are spread over time and meet a quiet moment."""
     works = [passes_over(posterior_of(n, d - 1)[-1]) for _ in range(arrays)]
     times = np.min([[[best_of(1, work)[0] for work in passes] for passes in works] for _ in range(repeats)], axis=0)
-    gradient, both = np.median(times[:, 1:] / times[:, :1], axis=0).tolist()
+    gradient, both, numpy_alone = np.median(times[:, 1:] / times[:, :1], axis=0).tolist()
     return {
         "n": n,
         "columns": d,
@@ -83,6 +91,7 @@ def kernels(n, d, arrays=7, repeats=9):
         "gradient_over_sum": gradient,
         "gradient_over_sum_each": (times[:, 1] / times[:, 0]).tolist(),
         "value_and_gradient_over_sum": both,
+        "gradient_by_numpy_over_sum": numpy_alone,
     }
 
 

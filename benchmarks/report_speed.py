@@ -15,10 +15,11 @@ def main_line(results):
             rows += made
             notes += said
     threads = results["machine"]["threads"]
+    loops = "gibbsafe's compiled loops" if results["machine"].get("compiled") else "NumPy alone"
     return [
         "## The main line",
         "",
-        f"Draws at {budget(results)}, on {threads} thread{'s' * (threads > 1)}.",
+        f"Draws at {budget(results)}, on {threads} thread{'s' * (threads > 1)}, passes by {loops}.",
         "",
         *table(("what", "measured"), rows),
         "",
@@ -37,6 +38,8 @@ def kernels(k):
         (f"gradient pass over `X.sum()`, {k['n']:,} × {k['columns']}", f"{k['gradient_over_sum']:.2f}"),
         ("value and gradient over `X.sum()`, same array", f"{k['value_and_gradient_over_sum']:.2f}"),
     ]
+    if "gradient_by_numpy_over_sum" in k:
+        rows.insert(1, ("the same by NumPy alone, without the compiled loops", f"{k['gradient_by_numpy_over_sum']:.2f}"))
     each = k["gradient_over_sum_each"]
     best = f", the best of {k['repeats']} runs in turn on each" if "repeats" in k else ""
     return rows, [
@@ -253,8 +256,12 @@ def kernel_table(entries):
         (f"{entry['n']:,} × {entry['columns']}", str(entry["threads"]), *(f"{entry[key]:.2f}" for key in keys))
         for entry in entries
     ]
-    said = "`X.sum()` uses one thread whatever the setting; more threads serve the matrix products only. The first row "
-    said += "repeats the main line's measurement at another hour: neighbours on a shared machine move it by a tenth or so."
+    said = (
+        "`X.sum()` and the compiled gradient use one thread whatever the setting; more threads serve matrix products only. The "
+    )
+    said += (
+        "first row repeats the main line's measurement at another hour: neighbours on a shared machine move it by a tenth or so."
+    )
     return [*table(head, rows), "", said, ""]
 
 

@@ -30,9 +30,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from gibbsafe import _validate
+from gibbsafe.kernels import exp, logistic_gradient, logistic_slope
 
 __all__ = ["LogisticLoss", "Loss", "PseudoHuberLoss", "SoftHingeLoss", "SoftPinballLoss"]
 
@@ -127,6 +127,10 @@ class Loss(ABC):
         """`total` and `slope` together, for losses that can share work between them."""
         return self.total(u, y), self.slope(u, y)
 
+    def gradient(self, rows: Floats, theta: Floats, y: Floats | None = None) -> Floats:
+        """Sum of f′(zᵀθ, y) z over the rows z of a block."""
+        return np.asarray(np.dot(self.slope(rows @ theta, y), rows))
+
     def curvature_losses(self, reaches: Floats, u: Floats, y: Floats | None = None) -> Floats:
         """Upper bounds of sup_{0<|a|≤reach} ½f″(u) − D(a)/a², D(a) = f(u+a) − f(u) − f′(u)a, for reaches (k, rows).
 
@@ -171,18 +175,18 @@ def _softplus_total(x: Floats) -> Floats:
     size = np.abs(x)
     positive_part = np.maximum(x, 0).sum(axis=0)
     np.negative(size, out=size)
-    np.exp(size, out=size)
+    exp(size, out=size)
     size += 1
     return np.asarray(positive_part + _log_of_product(size))
 
 
 def _softplus(x: Floats) -> Floats:
-    return np.asarray(np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))))
+    return np.asarray(np.maximum(x, 0) + np.log1p(exp(-np.abs(x))))
 
 
 def _bell(x: Floats) -> tuple[Floats, Floats]:
     """Second and third derivative of log(1 + e^x)."""
-    decay = np.exp(-np.abs(x))
+    decay = exp(-np.abs(x))
     height = decay / (1 + decay) ** 2
     return height, height * np.copysign((1 - decay) / (1 + decay), -x)
 
@@ -216,11 +220,11 @@ class LogisticLoss(Loss):
         return _softplus(-u)
 
     def slope(self, u: Floats, y: Floats | None = None) -> Floats:
-        """f′ = −1/(1 + e^u), which underflows to 0 beyond u = 700 (float32: 80) before e^u can overflow."""
-        growth = np.minimum(u, 80 if u.dtype == np.float32 else 700)
-        np.exp(growth, out=growth)
-        growth += 1
-        return np.asarray(np.divide(-1, growth, out=growth))
+        """f′ = −1/(1 + e^u)."""
+        return logistic_slope(u)
+
+    def gradient(self, rows: Floats, theta: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
+        return logistic_gradient(rows, theta)
 
     def curvature(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return _bell(u)[0]
@@ -239,7 +243,7 @@ class LogisticLoss(Loss):
         negative = np.minimum(u, 0)
         decay = np.abs(u)
         np.negative(decay, out=decay)
-        np.exp(decay, out=decay)
+        exp(decay, out=decay)
         factors = decay + 1
         total = _log_of_product(factors) - negative.sum(axis=0)
         np.divide(decay, factors, out=decay)
@@ -315,7 +319,7 @@ class SoftHingeLoss(_SoftStep):
             return self.width * _softplus(self._scaled(u))
 
     def slope(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
-        return np.asarray(-expit(self._scaled(u)))
+        return logistic_slope(-self._scaled(u))
 
     def total(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return np.asarray(self.width * _softplus_total(self._scaled(u)))
@@ -348,10 +352,10 @@ class SoftPinballLoss(_SoftStep):
         residual = _residual(u, y)
         with np.errstate(over="ignore"):
             kinked = np.maximum(self.quantile * residual, (self.quantile - 1) * residual)
-            return np.asarray(kinked + self.width * np.log1p(np.exp(-np.abs(residual / self.width))))
+            return np.asarray(kinked + self.width * np.log1p(exp(-np.abs(residual / self.width))))
 
     def slope(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
-        return np.asarray(expit(self._scaled(u, y)) - self.quantile)
+        return np.asarray(1 - self.quantile + logistic_slope(self._scaled(u, y)))
 
 
 @dataclass(frozen=True)

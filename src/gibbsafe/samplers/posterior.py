@@ -24,7 +24,7 @@ __all__ = ["GibbsPosterior"]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: A block's predictor, slopes and scratch fit in a core's own cache, its rows in the shared one.
-ROWS_FOR_ONE_CHAIN = 16384
+ROWS_FOR_ONE_CHAIN = 8192
 #: The Hessian also scales a copy of the block's rows.
 ROWS_FOR_HESSIAN = 4096
 CELLS_FOR_MANY_CHAINS = 1 << 14
@@ -105,12 +105,13 @@ class GibbsPosterior:
 
     def gradient(self, theta: Floats) -> Floats:
         """∇U(θ)."""
-        slope = self.loss.slope
-        (total,) = self.data.reduce(lambda rows, y: (np.dot(slope(rows @ theta, y), rows),), ROWS_FOR_ONE_CHAIN)
+        (total,) = self.data.reduce(lambda rows, y: (self.loss.gradient(rows, theta, y),), ROWS_FOR_ONE_CHAIN)
         return np.asarray(self.inverse_temperature * total + self.prior_precision * (theta - self.prior_centre))
 
     def gradients(self, thetas: Floats) -> Floats:
         """∇U at each row of ``thetas`` (k, p): many chains, two matrix products per block."""
+        if len(thetas) == 1:
+            return self.gradient(thetas[0])[None]
         columns = np.ascontiguousarray(thetas.T)
         slope = self.loss.slope
         (total,) = self.data.reduce(lambda rows, y: (slope(rows @ columns, y).T @ rows,), _rows_for(len(thetas)))

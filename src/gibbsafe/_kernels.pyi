@@ -1,0 +1,7 @@
+import numpy as np
+import numpy.typing as npt
+
+exp: np.ufunc
+logistic_slope: np.ufunc
+
+def logistic_gradient(rows: npt.NDArray[np.float64], theta: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]: ...
