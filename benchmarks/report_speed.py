@@ -153,7 +153,9 @@ NOISE = 1e-8  # seconds per draw below which the longer chain was not slower tha
 
 def per_draw(entry, key):
     """Milliseconds per further draw."""
-    return "lost in noise" if entry[key] < NOISE else f"{entry[key] * 1e3:.3g} ms"
+    seconds = entry[key]
+    shown = f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
+    return "lost in noise" if seconds < NOISE else shown
 
 
 def exact_times(cell, usual):
