@@ -152,7 +152,7 @@ NOISE = 1e-8  # seconds per draw below which the longer chain was not slower tha
 
 
 def per_draw(entry, key):
-    """Milliseconds per further draw."""
+    """Time per further draw."""
     seconds = entry[key]
     shown = f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
     return "lost in noise" if seconds < NOISE else shown
