@@ -36,15 +36,13 @@ def adult_one_draw(a):
 def kernels(k):
     rows = [
         (f"gradient pass over `X.sum()`, {k['n']:,} × {k['columns']}", f"{k['gradient_over_sum']:.2f}"),
+        ("the same by NumPy alone, without the compiled loops", f"{k['gradient_by_numpy_over_sum']:.2f}"),
         ("value and gradient over `X.sum()`, same array", f"{k['value_and_gradient_over_sum']:.2f}"),
     ]
-    if "gradient_by_numpy_over_sum" in k:
-        rows.insert(1, ("the same by NumPy alone, without the compiled loops", f"{k['gradient_by_numpy_over_sum']:.2f}"))
     each = k["gradient_over_sum_each"]
-    best = f", the best of {k['repeats']} runs in turn on each" if "repeats" in k else ""
     return rows, [
-        f"Kernels are medians over {k['arrays']} arrays{best}; the gradient's ratio was {min(each):.2f} to {max(each):.2f} on",
-        f"them, and `X.sum()` took {k['sum_ms']:.1f} ms.",
+        f"Kernels are medians over {k['arrays']} arrays, the best of {k['repeats']} runs in turn on each; the gradient's ratio",
+        f"was {min(each):.2f} to {max(each):.2f} on them, and `X.sum()` took {k['sum_ms']:.1f} ms.",
     ]
 
 
@@ -258,12 +256,8 @@ def kernel_table(entries):
         (f"{entry['n']:,} × {entry['columns']}", str(entry["threads"]), *(f"{entry[key]:.2f}" for key in keys))
         for entry in entries
     ]
-    said = (
-        "`X.sum()` and the compiled gradient use one thread whatever the setting; more threads serve matrix products only. The "
-    )
-    said += (
-        "first row repeats the main line's measurement at another hour: neighbours on a shared machine move it by a tenth or so."
-    )
+    said = "`X.sum()` and the compiled gradient use one thread whatever the setting; more threads serve matrix products only. "
+    said += "The first row repeats the main line's measurement at another hour: neighbours on a shared machine move it."
     return [*table(head, rows), "", said, ""]
 
 
