@@ -87,11 +87,12 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
                     "draws": each.draws,
                     "step": each.step,
                     "steps": each.steps,
+                    "slack": each.slack,
                     "guarantee": claim.to_dict(),
                 }
                 for each, claim in zip(plan.stages, plan.stage_guarantees, strict=True)
             ],
-            "sampler": {"name": plan.sampler, "proved": sampler.proved},
+            "sampler": {"name": plan.sampler, "proved": sampler.proved_within_slack if plan.slack else sampler.proved},
             "slack": plan.slack,
             "grid": plan.grid,
             "draws": plan.draws,

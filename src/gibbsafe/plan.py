@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gibbsafe._validate import choice, count, fail, positive
+from gibbsafe._validate import choice, count, fail, open_probability, positive
 from gibbsafe.bounds import Utility, predict_utility
 from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.models import GaussianPrior, GibbsModel, Model, model_from_dict
 from gibbsafe.models.model import Array
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
-from gibbsafe.samplers import SAMPLERS, choose_sampler
+from gibbsafe.samplers import SAMPLERS
+from gibbsafe.samplers.work import Work
 from gibbsafe.schedules import Request, Stage, price
 from gibbsafe.theorems import Constants, Row, Theorem, compare, get
 
@@ -69,15 +70,31 @@ class Plan:
 
     @property
     def slack(self) -> float:
-        """Total-variation slack of the sampler, for every data set: 0, since every sampler here is exact."""
-        return 0.0
+        """Total-variation slack of all draws together, for every data set: 0 where the sampler is exact or priced as it runs."""
+        return math.fsum(stage.draws * (stage.slack or 0.0) for stage in self.stages)
+
+    @cached_property
+    def work(self) -> Work:
+        """What drawing costs at most, in expectation, for every data set of the declared form: rounds, passes, seconds."""
+        return self._request().work(self.sampler, self.stages)
+
+    def _request(self) -> Request:
+        relation, cap = self.adjacency, self.rows_per_person
+        return Request(
+            self.model,
+            self.budget,
+            relation,
+            self.draws,
+            n=self.n,
+            rows_per_person=cap,
+            radius=self.prior_radius,
+            purpose=self.purpose,
+        )
 
     @cached_property
     def constants(self) -> Constants:
         """The model's declared constants under this plan's prior."""
-        precision = np.array(self.stages[-1].prior_precision)
-        constants = self.model.constants(precision, adjacency=self.adjacency, n=self.n, rows_per_person=self.rows_per_person)
-        return replace(constants, step=self.stages[-1].step, steps=self.stages[-1].steps)
+        return self.stages[-1].constants(self.model, self.adjacency, self.n, self.rows_per_person)
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -185,7 +202,7 @@ class Plan:
 
     def _check(self, stated: Mapping[str, Any]) -> None:
         """Raise unless the plan is one that `plan` could have made and its stated guarantee is the recomputed one."""
-        scheduled = self.purpose == "estimate" or self.stages[-1].step is not None
+        scheduled = self.purpose == "estimate" or self.sampler == "langevin"
         again = plan(
             self.model,
             self.budget,
@@ -241,6 +258,7 @@ def _close(a: Any, b: Any) -> bool:
 
 
 def _stage(data: Mapping[str, Any]) -> Stage:
+    data = {"slack": None} | dict(data)  # plans of the first edition have no slack
     if set(data) != set(Stage.__dataclass_fields__):
         raise CertificateError(f"stage fields {sorted(set(data) ^ set(Stage.__dataclass_fields__))}: missing or unknown")
     centre = data["prior_centre"]
@@ -251,6 +269,7 @@ def _stage(data: Mapping[str, Any]) -> Stage:
         count("draws", data["draws"]),
         None if data["step"] is None else positive("step", data["step"]),
         None if data["steps"] is None else count("steps", data["steps"]),
+        None if data["slack"] is None else open_probability("slack", data["slack"]),
     )
 
 
@@ -307,9 +326,7 @@ def plan(
     if prior_radius is not None and model.default_radius() is None:
         fail("prior_radius", prior_radius, f"left out: the prior of {model.name} is part of its declaration")
     request = Request(model, budget, relation, draws, n=n, rows_per_person=cap, radius=radius, purpose=purpose)
-    chosen_sampler = choose_sampler(sampler, model)
-    chosen = request.theorem(theorem, chosen_sampler)
-    stages = model.stages(request, chosen, prior, inverse_temperature)
+    chosen_sampler, chosen, stages = request.choose(sampler, theorem, prior, inverse_temperature)
     if chosen_sampler == "shell":
         assert isinstance(model, GibbsModel)
         _require_conditioning(model, stages, n)

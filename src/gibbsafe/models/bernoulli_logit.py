@@ -38,7 +38,7 @@ class BernoulliLogit(GibbsModel):
     """
 
     name = "BernoulliLogit"
-    samplers = ("inverse-cdf", "shell", "langevin")
+    samplers = ("inverse-cdf", "shell", "proximal", "langevin")
     labels: tuple[Any, Any] = (0, 1)
     target: str = "y"
 

@@ -61,7 +61,7 @@ class LinearRegression(LinearModel):
     """
 
     name = "LinearRegression"
-    samplers = ("langevin",)
+    samplers = ("proximal", "langevin")
     response_bounds: tuple[float, float]
     parameter_radius: float | None = None
 

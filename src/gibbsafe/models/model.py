@@ -155,7 +155,7 @@ class GibbsModel(Model):
     """
 
     theorems: ClassVar[tuple[str, ...]] = ("gaussian-dp", "log-sobolev", "log-sobolev-simple")
-    samplers: ClassVar[tuple[str, ...]] = ("inverse-cdf", "shell", "langevin")
+    samplers: ClassVar[tuple[str, ...]] = ("inverse-cdf", "shell", "proximal", "langevin")
     typical_case = "if rows spread evenly over all directions"
 
     @property
