@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gibbsafe._files import write_whole
 from gibbsafe._validate import choice
 from gibbsafe.certificate import Certificate, certify, check_certificate
+from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.stream import encode_records
 from gibbsafe.errors import CertificateError, GibbsafeError
 from gibbsafe.models.model import Array, EncodingOptions
@@ -214,6 +215,8 @@ def release(
     )
     random, randomness = use(generator)
     blocks = encode_records(plan.model, data, options, persons, memory)
+    if plan.model.counts_weights:
+        blocks = merge_identical(blocks)
     charge = None if ledger is None else ledger.charge(plan)
     with sampling_bar(progress, sum(stage.draws for stage in plan.stages)) as report:
         on_grid, diagnostics = _draw_stages(plan, blocks, random, report)

@@ -47,6 +47,7 @@ class GaussianMean(GibbsModel):
     name = "GaussianMean"
     theorems = ("gaussian-mean", "gaussian-mean-paper")
     samplers = ("closed-form",)
+    counts_weights = False  # one pass is all it takes
     dimension: int
     radius: float = 1.0
     feature_names: tuple[str, ...] | None = None

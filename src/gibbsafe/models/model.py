@@ -59,6 +59,8 @@ class Model(ABC):
     #: Samplers that know this model's posterior, and what to say where none applies.
     samplers: ClassVar[tuple[str, ...]]
     sampler_remedy: ClassVar[str] = ""
+    #: Whether its posterior counts weighted rows, so that identical records may be merged before the passes of a sampler.
+    counts_weights: ClassVar[bool] = False
     #: When the standard deviation of `typical_sd` is to be expected.
     typical_case: ClassVar[str] = "if records are ordinary"
 
@@ -156,6 +158,7 @@ class GibbsModel(Model):
 
     theorems: ClassVar[tuple[str, ...]] = ("gaussian-dp", "log-sobolev", "log-sobolev-simple")
     samplers: ClassVar[tuple[str, ...]] = ("inverse-cdf", "shell", "proximal", "langevin")
+    counts_weights = True
     typical_case = "if rows spread evenly over all directions"
 
     @property

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gibbsafe import _validate
+from gibbsafe.data.blocks import weights_of
 from gibbsafe.errors import GibbsafeError, ParameterError
 from gibbsafe.samplers.diagnostics import Diagnostics, Progress
 from gibbsafe.samplers.newton import find_mode
@@ -115,7 +116,7 @@ def _line_through_mode(posterior: GibbsPosterior) -> tuple[_Line, int]:
         return _Line(posterior, float(mode.centre[0]), 1 / math.sqrt(float(mode.hessian[0, 0])), mode.value), mode.passes
     # A kinked loss: halve a bracket of the increasing subgradient many times per pass, then see how fast the potential rises.
     precision, centre = float(posterior.prior_precision[0]), float(posterior.prior_centre[0])
-    (total,) = posterior.data.reduce(lambda rows, _: (np.abs(rows).sum(),))
+    (total,) = posterior.data.reduce(lambda rows, y: (float(np.sum(weights_of(y) * np.abs(rows[:, 0]))),))
     reach = posterior.inverse_temperature * posterior.loss.lipschitz * float(total) / precision
     low, up, passes = centre - reach, centre + reach, 1
     widest = 1 / math.sqrt(precision)

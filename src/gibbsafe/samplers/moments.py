@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
 
+from gibbsafe.data.blocks import weights_of
 from gibbsafe.samplers.newton import Mode
 from gibbsafe.samplers.posterior import GibbsPosterior
 
@@ -125,6 +126,7 @@ def taylor(posterior: GibbsPosterior, frame: Frame) -> Taylor:
         np.maximum(largest, (norms.max(initial=0.0), row_norms.max(initial=0.0)), out=largest)
         third = np.abs(posterior.loss.third(predictor, y)) * norms
         fourth = posterior.loss.curvature(predictor, y) * squares
+        norms, row_norms = weights_of(y) * norms, weights_of(y) * row_norms
         return weighted_gram(white, third), weighted_gram(white, fourth), float(norms.sum()), float(row_norms.sum())
 
     third, fourth, sum_of_norms, sum_of_row_norms = posterior.data.reduce(block, ROWS)
@@ -212,7 +214,7 @@ class Seconds:
     @classmethod
     def of(cls, posterior: GibbsPosterior) -> Seconds:
         """Fitted to timings of NumPy with OpenBLAS; only decides what is worth computing."""
-        n, p = posterior.data.n_rows, posterior.dimension
+        n, p = posterior.rows_per_pass, posterior.dimension
         pairs = p * (p + 1) / 2
         moment = n * (0.02 * pairs**2 + 0.6 * pairs) * 1e-9
         return cls(

@@ -18,6 +18,7 @@ from gibbsafe import _validate
 from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.errors import DomainError, ParameterError
 from gibbsafe.models.losses import Loss
+from gibbsafe.models.weighted_loss import WeightedLoss
 
 __all__ = ["GibbsPosterior"]
 
@@ -49,6 +50,7 @@ class GibbsPosterior:
     """Density ∝ exp(−β Σ loss − ½ Σ m_j (θ_j − c_j)²) over the p columns of the data (scaled units, intercept included).
 
     ``inverse_temperature`` is β ≥ 0; ``prior_precision`` m > 0 and ``prior_centre`` c are (p,) arrays (a scalar is repeated).
+    Where identical records were merged, ``loss`` becomes a `WeightedLoss`, so that every pass counts them.
     With ``ball`` the density is restricted to |θ| ≤ ball; only samplers that project know how to draw from it.
     """
 
@@ -69,11 +71,19 @@ class GibbsPosterior:
         if self.data.n_rows and has_targets == self.loss.margin:
             needed = "no targets: labels are folded into the rows" if self.loss.margin else "targets"
             raise DomainError(f"data: {type(self.loss).__name__} needs {needed}")
+        if getattr(self.data, "weights", None) is not None and not isinstance(self.loss, WeightedLoss):
+            object.__setattr__(self, "loss", WeightedLoss(self.loss))
 
     @property
     def dimension(self) -> int:
         """Number of parameters p."""
         return self.data.width
+
+    @property
+    def rows_per_pass(self) -> int:
+        """Rows that a pass visits: the records, identical ones once where they were merged."""
+        weights = getattr(self.data, "weights", None)
+        return self.data.n_rows if weights is None else len(weights)
 
     def prior_values(self, thetas: Floats) -> Floats:
         """½ Σ_j m_j (θ_j − c_j)² for each row of ``thetas``."""

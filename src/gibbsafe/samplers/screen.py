@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, weights_of
 from gibbsafe.samplers.moments import ROWS, Frame, weighted_gram
 from gibbsafe.samplers.posterior import GibbsPosterior
 
@@ -97,14 +97,14 @@ def build_screen(posterior: GibbsPosterior, frame: Frame) -> Screen:
     wanted = min(MOST_ROWS, max(1, int(SHARE * len(ranked))))
     threshold = np.partition(ranked, len(ranked) - wanted)[len(ranked) - wanted]
     kept_rows: list[Floats] = []
-    kept_targets: list[Floats] = []
+    kept_beside: list[Floats] = []
     chosen = iter(scores)
 
     def split(rows: Floats, y: Floats | None) -> tuple[Floats]:
         dear = next(chosen) >= threshold
         kept_rows.append(rows[dear])
         if y is not None:
-            kept_targets.append(y[dear])
+            kept_beside.append(y[dear])
         rows, y = rows[~dear], None if y is None else y[~dear]
         white, predictor = rows @ frame.scale, rows @ frame.centre
         half = 0.5 * loss.curvature(predictor, y)
@@ -113,7 +113,7 @@ def build_screen(posterior: GibbsPosterior, frame: Frame) -> Screen:
 
     (others,) = posterior.data.reduce(split, ROWS)
     dear = GibbsPosterior(
-        Blocks(np.concatenate(kept_rows), np.concatenate(kept_targets) if kept_targets else None),
+        Blocks.from_beside(np.concatenate(kept_rows), np.concatenate(kept_beside) if kept_beside else None),
         loss,
         beta,
         posterior.prior_precision,
@@ -122,5 +122,5 @@ def build_screen(posterior: GibbsPosterior, frame: Frame) -> Screen:
     value, gradient = dear.value_and_gradient(frame.centre)
     pull = posterior.prior_precision * (frame.centre - posterior.prior_centre)
     start = value - float(posterior.prior_values(frame.centre[None])[0])
-    row_norms = float(np.linalg.norm(dear.data.rows, axis=1).sum())  # type: ignore[attr-defined]
+    (row_norms,) = dear.data.reduce(lambda rows, y: (float(np.sum(weights_of(y) * np.linalg.norm(rows, axis=1))),))
     return Screen(frame, dear, start, frame.scale.T @ (gradient - pull), row_norms, radii, beta * others)

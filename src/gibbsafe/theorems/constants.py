@@ -99,7 +99,7 @@ class Constants:
         n: number of records (replace-one only).  minimum_n, maximum_n: public bounds on n (add-remove).
         record_radius: r with ‖x‖ ≤ r, for means.  dimension: number of parameters.
         slack: total-variation distance of the sampler from its target, for every data set.
-        step, steps: step size and number of steps of a Langevin sampler.
+        step, steps: step size and number of steps of a Langevin sampler; of the proximal sampler η and its rounds.
         metric_lipschitz, metric_diameter: Lipschitz constant of x ↦ log p_θ(x) under a metric, and the metric's diameter.
         stochastic_rate, stochastic_floor, likelihood_ratio_bound: c, L₀ and C of the stochastic Lipschitz assumption.
         contamination, density_ratio: p, and sup over x of sup_θ f(x; θ)/g(x), of a contaminated likelihood.
