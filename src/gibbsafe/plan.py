@@ -19,7 +19,7 @@ from gibbsafe.models.model import Array
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
 from gibbsafe.samplers import SAMPLERS
 from gibbsafe.samplers.work import Work
-from gibbsafe.schedules import Request, Stage, price
+from gibbsafe.schedules import OF_SAMPLER, Request, Stage, price
 from gibbsafe.theorems import Constants, Row, Theorem, compare, get
 
 if TYPE_CHECKING:
@@ -118,8 +118,10 @@ class Plan:
 
     @cached_property
     def alternatives(self) -> tuple[Row, ...]:
-        """Every theorem with the β it would allow under the same prior, or the premise it fails."""
-        return compare(self.constants, self.budget, self.adjacency, self.draws).rows
+        """Every theorem with the β it would allow under the same prior, or the premise it fails; not those of other samplers."""
+        others = {name for sampler, priced in OF_SAMPLER.items() if sampler != self.sampler for name in priced}
+        table = compare(self.constants, self.budget, self.adjacency, self.draws)
+        return tuple(row for row in table.rows if row.theorem.name not in others)
 
     @cached_property
     def utility(self) -> Utility:
@@ -312,7 +314,7 @@ def plan(
     >>> model = gs.models.LogisticRegression(dimension=20)
     >>> made = gs.plan(model, gs.Budget(1.0, 1e-6), n=10_000, adjacency="replace-one")
     >>> made.theorem.name, made.sampler, round(made.guarantee.mu, 6)
-    ('gaussian-dp', 'shell', 0.236704)
+    ('proximal-last-iterate', 'proximal', 0.236704)
     """
     if not isinstance(model, Model):
         fail("model", model, "a model of gibbsafe.models")

@@ -51,7 +51,9 @@ OF_SAMPLER = {"langevin": (LANGEVIN,), "proximal": (PROXIMAL, WITHIN_SLACK)}
 #: What a draw by an exact sampler in closed form, or of one parameter, takes at most.
 EXACT_PASSES = 50.0
 #: Passes of a quick exact draw where nobody says how many records a pass visits; rounds from a public centre that are too many.
-QUICK_PASSES, MANY_ROUNDS = 3000.0, 5000
+QUICK_PASSES, MANY_ROUNDS = 20_000.0, 5000
+#: Rounds that nobody lives to see.
+MOST_ROUNDS = 10**9
 #: How many e-folds proximal rounds make: the start's share in the slowest direction is e⁻³ after them.
 E_FOLDS = 3.0
 #: Total variation of a draw by rounds from the mode, and the largest share of δ that it may cost.
@@ -308,24 +310,23 @@ class Request:
         """Return what is public of a stage's posterior, for the work of drawing from it."""
         model = self._gibbs
         rows = None if self.n is None or self.adjacency == Adjacency.ADD_REMOVE else self.n * self.rows_per_person
-        loss, beta, least = model.loss, stage.inverse_temperature, min(stage.prior_precision)
+        loss, beta, reach = model.loss, stage.inverse_temperature, model.row_reach(np.array(stage.prior_precision))
         constrained = model.ball is not None
-        return PublicPosterior(model.parameters, beta, least, loss.smoothness, loss.self_concordance, rows, constrained)
+        return PublicPosterior(model.parameters, beta, reach, loss.smoothness, loss.self_concordance, rows, constrained)
 
     def _rounds(self, exact: Stage) -> Stage:
         """Return the exact stage drawn by rounds from the public centre: the same posterior, step and number of rounds added."""
         posterior = self.public_posterior(exact)
-        if posterior.rows is None and posterior.tilted_nats(1.0) == math.inf:
+        if posterior.rows is None and not posterior.by_shell:
             raise PremiseError("n: proximal rounds need a public number of records here; use replace-one")
         step, rounds = proximal_schedule(posterior, exact.draws, E_FOLDS)
+        if rounds > MOST_ROUNDS:
+            raise PremiseError(f"prior precision: {rounds:.3g} rounds would be needed (limit {MOST_ROUNDS:g}); raise it")
         return replace(exact, step=step, steps=rounds)
 
     def _proximal(self, theorem: Theorem, exact: Stage, asked: float | None) -> Stage:
         """Return the exact draw's stage with the rounds, or the slack, that the theorem prices, and the β this allows."""
-        if theorem.name == PROXIMAL:
-            stage = self._rounds(exact)
-        else:
-            stage = replace(exact, slack=self._slack(self.draws))
+        stage = self._rounds(exact) if theorem.name == PROXIMAL else replace(exact, slack=self._slack(self.draws))
         constants = stage.constants(self.model, self.adjacency, self.n, self.rows_per_person)
         return replace(stage, inverse_temperature=self._temperature(theorem, constants, asked))
 

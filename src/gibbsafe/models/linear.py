@@ -143,6 +143,13 @@ class LinearModel(GibbsModel):
             dimension=self.parameters,
         )
 
+    def row_reach(self, prior_precision: Array) -> float:
+        """Return the same with features and intercept apart, each of bounded length."""
+        if self.ball is not None:
+            return super().row_reach(prior_precision)
+        features = (self.domain.radius * self.row_scale) ** 2 / float(prior_precision[: self.dimension].min())
+        return features + (self.row_scale**2 / float(prior_precision[-1]) if self.intercept else 0.0)
+
     def _difference_blocks(self, precisions: list[float]) -> tuple[float, ...] | None:
         """Bounds per block on the gradient of a loss difference under whole-row replacement, where they are below 2L."""
         return None

@@ -184,6 +184,11 @@ class GibbsModel(Model):
         """Radius of the parameter ball in scaled units, or None where parameters are unbounded."""
         return None
 
+    def row_reach(self, prior_precision: Array) -> float:
+        """Return the largest Σ_j z_j²/m_j of an encoded row (scaled): how far rows reach in units of the prior."""
+        metric = prior_precision if self.ball is None else prior_precision.min()
+        return 1 / float(np.min(metric))
+
     def default_radius(self) -> float:
         """Return D = 3√d in units of `parameter_scale`."""
         return 3 * math.sqrt(self.parameters) * self.parameter_scale

@@ -93,8 +93,8 @@ SAMPLERS: dict[str, Sampler] = {
                 "exact draw for every data set; its privacy is proved for these rounds, converged or not"
             ),
             proved_within_slack=(
-                "each draw is within the stated total variation of the posterior, for every data set: exact by the shell sampler, "
-                "or exact proximal rounds from the mode until a contraction proved for every data set has brought them there"
+                "each draw is within the stated total variation of the posterior, for every data set: exact by the shell sampler "
+                "or, by a contraction proved for every data set, the last of exact proximal rounds from the mode"
             ),
             condition="a smooth convex loss",
             applies=lambda model: 0 < model.loss.smoothness < math.inf,
@@ -118,8 +118,8 @@ SAMPLERS: dict[str, Sampler] = {
 def choose_sampler(name: str, model: Model) -> str:
     """Name of the sampler to use: the one asked for, or for ``"auto"`` the first that applies.
 
-    Public quantities only: number of parameters, loss, parameter set. Whether the shell sampler is quick enough for every data set
-    is for the plan to see (`gibbsafe.schedules.Request.choose`).
+    Public quantities only: number of parameters, loss, parameter set. Whether the shell sampler is quick enough for every data
+    set is for the plan to see (`gibbsafe.schedules.Request.choose`).
 
     >>> from gibbsafe.models import LinearRegression, LogisticRegression
     >>> [choose_sampler("auto", LogisticRegression(dimension=d, intercept=False)) for d in (1, 20)]

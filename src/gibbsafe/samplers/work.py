@@ -10,49 +10,59 @@ import math
 from dataclasses import dataclass
 
 from gibbsafe._numerics import exp
+from gibbsafe.samplers.proximal_schedule import LARGEST_STEP, rounds_for_folds, rounds_for_slack, step_for
 from gibbsafe.samplers.shell_work import largest_ratio, log_evaluations
 
 __all__ = ["PublicPosterior", "Work", "proximal_schedule", "proximal_work", "shell_work", "slack_work"]
 
 #: A draw that takes this long at worst is still quick: "auto" takes an exact sampler within it.
 QUICK_SECONDS = 60.0
-#: Trace of the data's curvature times the step, ηS, of a proximal round that is accepted by its tangent alone: a round proposes
-#: at most e^{ηS/2} points in expectation.
-TRACE = 4.0
-#: Passes of such a round: the gradient where it starts, and where its tangent touches.
-TRACE_PASSES = 2.0
-#: Nats that a proximal round drawn by the shell sampler may cost; passes of its set-up.
+#: Nats that a proximal round drawn by its tangent may cost: a round proposes at most e^nats points in expectation.
+TANGENT_NATS = (1.0, 2.0, 3.0, 4.0)
+#: The same of rounds from the mode.
+SLACK_NATS = 1.0
+#: Nats that one drawn by the shell sampler may cost; passes of its set-up.
 SHELL_NATS = (3.0, 4.0, 5.0, 6.0)
 SHELL_PASSES = 8.0
-#: Seconds of a round, and of a shell envelope, that do not depend on the number of records.
-ROUND_SECONDS, SHELL_SECONDS = 1e-4, 1e-2
+#: Seconds of a round, of a proposal and of a shell envelope that do not depend on the number of records.
+ROUND_SECONDS, PROPOSAL_SECONDS, SHELL_SECONDS = 6e-5, 2e-5, 1e-2
 
 
 @dataclass(frozen=True)
 class PublicPosterior:
-    """What is public about a Gibbs posterior: p, β, the least prior precision, the loss's constants, rows of norm at most 1.
+    """What is public about a Gibbs posterior: p, β, the loss's constants, and how far rows reach in units of the prior.
 
-    ``rows`` is the largest number of records, None where nobody says; ``constrained`` whether parameters keep to a ball.
+    ``reach`` is the largest Σ_j z_j²/m_j of a row; ``rows`` the largest number of records, None where nobody says;
+    ``constrained`` says whether parameters keep to a ball.
     """
 
     parameters: int
     inverse_temperature: float
-    precision: float
+    reach: float
     smoothness: float
     self_concordance: float
     rows: int | None
     constrained: bool = False
 
     @property
-    def trace(self) -> float:
-        """S = βsn/m, the largest trace of the data's curvature in units of the least prior precision."""
-        return math.inf if self.rows is None else self.inverse_temperature * self.smoothness * self.rows / self.precision
+    def curvature(self) -> float:
+        """S = βsn·reach, the largest trace of the data's curvature in units of the prior's precision."""
+        return math.inf if self.rows is None else self.inverse_temperature * self.smoothness * self.rows * self.reach
 
-    def tilted_nats(self, step: float) -> float:
-        """Nats of an exact draw by the shell sampler from the posterior whose prior is 1 + 1/η times as precise."""
-        if self.constrained or not 0 < self.self_concordance < math.inf:
+    @property
+    def by_shell(self) -> bool:
+        """Whether the shell sampler knows such posteriors."""
+        return not self.constrained and 0 < self.self_concordance < math.inf
+
+    def shell_nats(self, step: float = math.inf) -> float:
+        """Nats of an exact draw by the shell sampler, from the posterior whose prior is 1 + 1/η times as precise."""
+        if not self.by_shell:
             return math.inf
-        return log_evaluations(self.parameters, self.self_concordance / math.sqrt(self.precision * (1 + 1 / step)))
+        return log_evaluations(self.parameters, self.self_concordance * math.sqrt(self.reach / (1 + 1 / step)))
+
+    def tangent_nats(self, step: float) -> float:
+        """Nats of an exact draw by a tangent: ½Sη/(1+η)."""
+        return 0.5 * self.curvature / (1 + 1 / step)
 
     def gradient_seconds(self) -> float:
         """Seconds of a gradient pass."""
@@ -65,6 +75,11 @@ class PublicPosterior:
     def curvature_seconds(self) -> float:
         """Seconds of a pass that sums curvature."""
         return (self.rows or 0) * (0.05 * self.parameters**2 + 1.5 * self.parameters + 80) * 1e-9
+
+    def lookup_seconds(self, nats: float) -> float:
+        """Seconds of judging a proposal by records looked up one by one, or by a pass where that is less."""
+        looked_up = self.parameters * nats * (4 * self.parameters + 60) * 1e-9
+        return PROPOSAL_SECONDS + min(looked_up, 6 * self.gradient_seconds())
 
 
 @dataclass(frozen=True)
@@ -81,60 +96,66 @@ class Work:
 
 
 def shell_work(posterior: PublicPosterior, draws: int) -> Work:
-    """Return what exact draws by the shell sampler cost at most (`shell_work`)."""
-    evaluations = draws * exp(posterior.tilted_nats(math.inf))
+    """Return what exact draws by the shell sampler cost at most."""
+    evaluations = draws * exp(posterior.shell_nats())
     seconds = SHELL_SECONDS + SHELL_PASSES * posterior.curvature_seconds() + evaluations * (posterior.evaluation_seconds() + 1e-6)
     return Work(0, SHELL_PASSES + evaluations, None if posterior.rows is None else seconds)
 
 
 def proximal_work(posterior: PublicPosterior, draws: int, step: float, rounds: int) -> Work:
-    """Return what ``rounds`` proximal rounds cost at most, by the tangent or the shell sampler, whichever is less."""
-    known = posterior.rows is not None
-    ways = []
-    tangent_nats = 0.5 * posterior.trace / (1 + 1 / step)
-    if tangent_nats <= 2 * TRACE:
-        chains = 1.0 if draws == 1 else 0.35 * draws
-        each = ROUND_SECONDS * draws + TRACE_PASSES * chains * posterior.gradient_seconds()
-        ways.append(Work(rounds, rounds * draws * TRACE_PASSES, rounds * each))
-    nats = posterior.tilted_nats(step)
-    if nats < 20:
-        evaluations = math.exp(nats)
-        each = SHELL_SECONDS + SHELL_PASSES * posterior.curvature_seconds() + evaluations * posterior.evaluation_seconds()
-        ways.append(Work(rounds, rounds * draws * (SHELL_PASSES + evaluations), rounds * draws * each if known else None))
-    if not ways:
-        return Work(rounds, math.inf, math.inf if known else None)
-    return min(ways, key=lambda way: (way.seconds if way.seconds is not None else way.passes))
+    """Return what ``rounds`` proximal rounds cost at most, by tangents or by the shell sampler, whichever is less."""
+    ways = [_by_tangents(posterior, draws, step, rounds), _by_shell(posterior, draws, step, rounds)]
+    return min((way for way in ways if way is not None), key=_cost, default=Work(rounds, math.inf, None))
 
 
-def proximal_schedule(posterior: PublicPosterior, draws: int, e_folds: float) -> tuple[float, int]:
-    """Return (η, k): the step with the least stated work, and the rounds after which (1 + η)^{−k} ≤ e^{−τ}.
+def _by_tangents(posterior: PublicPosterior, draws: int, step: float, rounds: int) -> Work | None:
+    nats = posterior.tangent_nats(step)
+    if nats > 1.5 * max(TANGENT_NATS):
+        return None
+    chains = 1.0 if draws == 1 else 0.35 * draws
+    each = ROUND_SECONDS + chains * posterior.gradient_seconds() + draws * exp(nats) * posterior.lookup_seconds(nats)
+    return Work(rounds, float(rounds * draws), rounds * each)
 
-    η is in units of the prior's variance (`theorems.proximal_last_iterate`).
-    A step is bounded by the work it may cause: ηS = `TRACE` keeps tangent rounds short where n is public, and a step whose tilted
-    posterior costs the shell sampler few nats is short for any number of records.
-    """
-    steps = []
-    if posterior.rows:
-        steps.append(TRACE / posterior.trace)
-    for nats in SHELL_NATS:
-        ratio = largest_ratio(posterior.parameters, nats)
-        if not posterior.constrained and 0 < posterior.self_concordance < math.inf and ratio > 0:
-            needed = (posterior.self_concordance / ratio) ** 2 / posterior.precision - 1
-            steps.append(1 / needed if needed > 1e-3 else 1e3)
-    options = [(step, max(1, math.ceil(e_folds / math.log1p(step)))) for step in steps]
-    works = [proximal_work(posterior, draws, *option) for option in options]
-    return min(zip(options, works, strict=True), key=lambda pair: _cost(pair[1]))[0]
+
+def _by_shell(posterior: PublicPosterior, draws: int, step: float, rounds: int) -> Work | None:
+    nats = posterior.shell_nats(step)
+    if nats > 1.5 * max(SHELL_NATS):
+        return None
+    evaluations = exp(nats)
+    each = SHELL_SECONDS + SHELL_PASSES * posterior.curvature_seconds() + evaluations * posterior.evaluation_seconds()
+    passes = rounds * draws * (SHELL_PASSES + evaluations)
+    return Work(rounds, passes, None if posterior.rows is None else rounds * draws * each)
 
 
 def _cost(work: Work) -> float:
     return work.passes if work.seconds is None else work.seconds
 
 
+def _steps(posterior: PublicPosterior) -> list[float]:
+    """Steps worth looking at: those that cost tangents, or the shell sampler, a given number of nats."""
+    steps = [step_for(posterior.curvature, nats) for nats in TANGENT_NATS if posterior.rows is not None]
+    for nats in SHELL_NATS if posterior.by_shell else ():
+        ratio = largest_ratio(posterior.parameters, nats)
+        if ratio > 0:
+            needed = posterior.reach * (posterior.self_concordance / ratio) ** 2 - 1
+            steps.append(1 / needed if needed > 1 / LARGEST_STEP else LARGEST_STEP)
+    return steps
+
+
+def proximal_schedule(posterior: PublicPosterior, draws: int, e_folds: float) -> tuple[float, int]:
+    """Return (η, k) of Theorem A: the step with the least stated work, and the rounds after which (1 + η)^{−k} ≤ e^{−τ}.
+
+    η is in units of the prior's variance. Privacy holds for any; what bounds it is the work of a round: tangents are cheap where
+    the data's curvature, known with n, is spread over many rounds; the shell sampler for any number of records.
+    """
+    options = [(step, rounds_for_folds(step, e_folds)) for step in _steps(posterior)]
+    return min(options, key=lambda option: _cost(proximal_work(posterior, draws, *option)))
+
+
 def slack_work(posterior: PublicPosterior, draws: int, slack: float) -> Work:
     """Return what draws within total variation γ of the posterior cost at most: rounds from the mode (Theorem B)."""
-    if not posterior.rows:
+    if posterior.rows is None:
         return Work(0, math.inf, None)
-    step = TRACE / posterior.trace
-    distance = 0.5 * math.log(posterior.parameters / (2 * math.pi * step))
-    rounds = 1 + math.ceil(max(0.0, math.log(1 / slack) + distance) / math.log1p(step))
-    return proximal_work(posterior, draws, step, rounds)
+    step = step_for(posterior.curvature, SLACK_NATS)
+    rounds = rounds_for_slack(step, slack, parameters=posterior.parameters, offset=1.0)
+    return _by_tangents(posterior, draws, step, rounds) or Work(rounds, math.inf, math.inf)
