@@ -1,0 +1,98 @@
+"""Certified proximal sampler: exact rounds with bounded work for every data set, and two proofs of what their end is worth.
+
+``sample(posterior, draws, generator, progress, step=η, steps=k)`` (route A) starts at the prior's centre and makes k rounds of
+step η, all public: the result is private whether it has converged or not (`theorems.proximal_last_iterate`).
+``sample(posterior, draws, generator, progress, slack=γ)`` (route B) starts at the mode, takes η from the data and makes as many
+rounds as bring every draw within total variation γ of the posterior, for every data set (docs/samplers.md, *Theorem B*).
+
+η has no unit: it is the variance of the proximal noise in units of the prior's (on a ball: of its widest direction's). The
+public numbers of a plan come from `samplers.proximal_schedule`. Every inner draw is exact by rejection without a cap; on route A
+nothing that changes the law (start, step, rounds) depends on the data.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gibbsafe import _validate
+from gibbsafe.errors import ParameterError, PremiseError
+from gibbsafe.samplers.diagnostics import Diagnostics, Progress
+from gibbsafe.samplers.newton import find_mode
+from gibbsafe.samplers.posterior import GibbsPosterior
+from gibbsafe.samplers.proximal_inner import LARGEST_NEWTON, Geometry, Rounds
+from gibbsafe.samplers.proximal_schedule import rounds_for_slack, step_for
+
+__all__ = ["sample"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+SECONDS_BETWEEN_REPORTS = 0.2
+
+
+def sample(
+    posterior: GibbsPosterior,
+    draws: int,
+    generator: np.random.Generator,
+    progress: Progress | None = None,
+    *,
+    step: float | None = None,
+    steps: int | None = None,
+    slack: float | None = None,
+) -> tuple[Floats, Diagnostics]:
+    """Last iterates (draws, p) of independent proximal chains, and diagnostics for the curator only.
+
+    Give ``step`` and ``steps`` (route A: public schedule from the prior's centre) or ``slack`` (route B: within this total
+    variation of the posterior, per draw).
+    """
+    _validate.count("draws", draws)
+    if not posterior.loss.smoothness < np.inf:
+        raise PremiseError(f"{type(posterior.loss).__name__}: not smooth, and the proximal sampler's work is then not bounded")
+    if (slack is None) == (step is None) or (step is None) != (steps is None):
+        raise ParameterError("step, steps, slack: give step and steps, or slack alone")
+    started = time.perf_counter()
+    geometry = Geometry.of(posterior)
+    mode = find_mode(posterior) if posterior.dimension <= LARGEST_NEWTON or slack is not None else None
+    hessian = mode.hessian if mode is not None and posterior.dimension <= LARGEST_NEWTON else None
+    if slack is None:
+        assert step is not None
+        assert steps is not None
+        eta, k = _validate.positive("step", step), _validate.count("steps", steps)
+        start = _inside(posterior.prior_centre, posterior.ball)
+    else:
+        assert mode is not None
+        start = _inside(mode.centre, posterior.ball)
+        eta = step_for(geometry.curvature)
+        gradient = posterior.gradient(start)
+        offset = float(np.sqrt((gradient**2 / geometry.metric).sum()))
+        k = rounds_for_slack(eta, slack, parameters=posterior.dimension, offset=offset)
+    rounds = Rounds(posterior, geometry, eta, hessian)
+    chains = rounds.start(np.tile(start, (draws, 1)))
+    ready = reported = time.perf_counter()
+    for done in range(1, k + 1):
+        rounds.advance(chains, generator)
+        if progress is not None:
+            now = time.perf_counter()
+            if now - reported > SECONDS_BETWEEN_REPORTS or done == k:
+                progress(done * draws // k, draws, chains.proposals, now - started)
+                reported = now
+    diagnostics = Diagnostics(
+        mode=start,
+        proposals=chains.proposals,
+        evaluated=chains.proposals,
+        accepted=draws * k,
+        mode_passes=0 if mode is None else mode.passes,
+        certificates=("proximal", "thinned" if rounds.records is not None else "whole"),
+        setup_seconds=ready - started,
+        sampling_seconds=time.perf_counter() - ready,
+        log_acceptance=0.0,
+    )
+    return chains.points, diagnostics
+
+
+def _inside(point: Floats, ball: float | None) -> Floats:
+    """The nearest point of the ball."""
+    norm = float(np.linalg.norm(point))
+    return np.array(point) if ball is None or norm <= ball else point * (ball / norm)

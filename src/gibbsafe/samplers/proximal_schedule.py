@@ -1,0 +1,118 @@
+"""Rounds and work of the proximal sampler, from public numbers (docs/samplers.md, *Theorem A* and *Theorem B*).
+
+Everything is measured in units of the prior: distances in its standard deviations, the step η in its variances. The one number
+that the data's form enters by is the **curvature** S = β·s·Σ w_i |z_i|², |z|² = Σ_j z_j²/m_j (`curvature_bound` bounds it for
+every data set); s is the smoothness of the loss. Rows of norm at most R, one prior precision m: S ≤ βsnR²/m.
+
+- an inner draw costs at most exp(½Sη/(1+η) + `EXTRA`) proposals on average, for every data set, so `step_for` solves
+  ½Sη/(1+η) = x;
+- k rounds are k·log(1+η) e-folds, and cost `share_of_posterior` of the posterior's own μ (Theorem A);
+- from the mode, k rounds bring the total variation down to γ (Theorem B: `rounds_for_slack`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gibbsafe._validate import count, non_negative, open_probability, positive
+from gibbsafe.theorems.proximal_last_iterate import share_of_posterior
+
+__all__ = ["EXTRA", "Work", "curvature_bound", "public_schedule", "rounds_for_folds", "rounds_for_slack", "slack_schedule", "step_for"]
+
+#: Nats that an inexact tangent point may cost an inner draw; more, and another gradient moves it.
+EXTRA = 0.1
+#: Where the data have (next to) no curvature a round is a fresh draw; no larger step gains anything.
+LARGEST_STEP = 1e6
+#: Nats per inner draw, ½Sη/(1+η): more make fewer rounds of more proposals each.
+NATS = 1.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a run of the proximal sampler will take, for every data set within the curvature bound it was made for.
+
+    ``proposals`` bounds the expected number per round, ``records`` the expected number of records looked at per proposal where
+    rows can be looked up one by one, ``passes`` the gradient passes per chain (about one per round; measured, not proved).
+    """
+
+    step: float
+    rounds: int
+    e_folds: float
+    share: float
+    proposals: float
+    records: float
+    passes: int
+
+
+def curvature_bound(
+    *, inverse_temperature: float, smoothness: float, n: int, row_norms: Sequence[float], prior_precision: Sequence[float]
+) -> float:
+    """Return βsn Σ_b R_b²/m_b, a bound on the curvature S of every data set of n rows with norm at most R_b in block b.
+
+    >>> curvature_bound(inverse_temperature=0.1, smoothness=0.25, n=1000, row_norms=[1.0], prior_precision=[0.5])
+    50.0
+    """
+    blocks = math.fsum(norm**2 / m for norm, m in zip(row_norms, prior_precision, strict=True))
+    return inverse_temperature * smoothness * n * blocks
+
+
+def step_for(curvature: float, nats: float = NATS) -> float:
+    """Return η with ½Sη/(1+η) = nats: the longest step whose inner draws cost at most e^nats proposals on average.
+
+    >>> step_for(200.0, 1.0)
+    0.0101...
+    """
+    share = positive("nats", nats) * 2 / max(non_negative("curvature", curvature), 1e-300)
+    return share / (1 - share) if share < 1 - 1 / LARGEST_STEP else LARGEST_STEP
+
+
+def rounds_for_folds(step: float, e_folds: float) -> int:
+    """Return the least k with k·log(1+η) ≥ τ."""
+    return max(1, math.ceil(positive("e_folds", e_folds) / math.log1p(positive("step", step)) * (1 - 2.0**-40)))
+
+
+def rounds_for_slack(step: float, slack: float, *, parameters: int, offset: float = 0.0) -> int:
+    """Return k such that k rounds from a point t are within total variation γ of the posterior (Theorem B).
+
+    cᵏ⁻¹(√p + |∇U(t)|)/√(2πη) ≤ γ with c = 1/(1+η), ``offset`` = |∇U(t)| in the prior's units (0 at the mode).
+    """
+    eta, gamma = positive("step", step), open_probability("slack", slack)
+    distance = math.sqrt(count("parameters", parameters)) + non_negative("offset", offset)
+    log_start = math.log(distance) - 0.5 * math.log(2 * math.pi * eta)
+    return 1 + max(0, math.ceil((log_start - math.log(gamma)) / math.log1p(eta) * (1 + 2.0**-40)))
+
+
+def _work(step: float, rounds: int, curvature: float, parameters: int) -> Work:
+    nats = 0.5 * curvature * (step / (1 + step))
+    return Work(
+        step=step,
+        rounds=rounds,
+        e_folds=rounds * math.log1p(step),
+        share=share_of_posterior(step, rounds),
+        proposals=math.exp(min(nats + EXTRA, 700.0)),
+        records=parameters * nats,
+        passes=rounds + 1,
+    )
+
+
+def public_schedule(*, curvature: float, parameters: int, e_folds: float, nats: float = NATS) -> Work:
+    """Return the public schedule of Theorem A: step and rounds that relax the chain by ``e_folds``.
+
+    ``curvature`` is a public bound (`curvature_bound`) and only decides how much work a round is: privacy needs no bound on it.
+
+    >>> public_schedule(curvature=200.0, parameters=20, e_folds=3.0).rounds
+    299
+    """
+    step = step_for(curvature, nats)
+    return _work(step, rounds_for_folds(step, e_folds), curvature, parameters)
+
+
+def slack_schedule(*, curvature: float, parameters: int, slack: float, offset: float = 1.0, nats: float = NATS) -> Work:
+    """Return what the total-variation route takes at most, for every data set of at most this curvature.
+
+    The sampler takes the step from the data, whose curvature is smaller; ``offset`` allows for the mode's residual gradient.
+    """
+    step = step_for(curvature, nats)
+    return _work(step, rounds_for_slack(step, slack, parameters=parameters, offset=offset), curvature, parameters)
