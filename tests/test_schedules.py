@@ -145,7 +145,9 @@ def test_samplers_are_chosen_from_public_quantities():
 
 
 def test_a_wide_prior_makes_the_exact_draw_slow_and_a_narrow_one_quick():
-    wide, narrow = (gs.plan(LogisticRegression(dimension=20), BUDGET, n=5000, adjacency="replace-one", prior=m) for m in (0.1, 400.0))
+    wide, narrow = (
+        gs.plan(LogisticRegression(dimension=20), BUDGET, n=5000, adjacency="replace-one", prior=m) for m in (0.1, 400.0)
+    )
     assert (wide.sampler, narrow.sampler) == ("proximal", "shell")
     assert narrow.work.seconds < 60
 

@@ -42,7 +42,9 @@ def test_network_tables_have_their_truncated_beta_laws():
     rng = np.random.default_rng(2)
     rain = rng.random(300) < 0.3
     wet = np.where(rain, rng.random(300) < 0.9, rng.random(300) < 0.2)
-    network = M.BayesianNetwork(states={"rain": 2, "wet": 2}, parents={"wet": ["rain"]}, smallest_probability=0.02, concentration=0.6)
+    network = M.BayesianNetwork(
+        states={"rain": 2, "wet": 2}, parents={"wet": ["rain"]}, smallest_probability=0.02, concentration=0.6
+    )
     plan, draws = released(network, np.column_stack([rain, wet]).astype(int), 300)
     power, e = plan.inverse_temperature, 0.02
     pairs = {
@@ -96,7 +98,10 @@ def test_finite_family_has_its_law(ones):
     assert sum(found) == DRAWS
     expected = DRAWS * weights / weights.sum()
     rare = expected < 5
-    observed, wanted = np.append(np.array(found)[~rare], np.array(found)[rare].sum()), np.append(expected[~rare], expected[rare].sum())
+    observed, wanted = (
+        np.append(np.array(found)[~rare], np.array(found)[rare].sum()),
+        np.append(expected[~rare], expected[rare].sum()),
+    )
     if wanted[-1] < 5:  # one cell of all that is rare, joined to the last
         observed, wanted = np.append(observed[:-2], observed[-2:].sum()), np.append(wanted[:-2], wanted[-2:].sum())
     assert chisquare(observed, wanted * observed.sum() / wanted.sum()).pvalue > FALSE_ALARM

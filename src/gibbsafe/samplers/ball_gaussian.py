@@ -75,7 +75,9 @@ def _by_slices(means: Floats, radius: float, generator: np.random.Generator) -> 
     mode = _modes(lambda t: height(t, everyone), radius, k)
     top = height(mode, everyone)
     low, high = np.minimum(-radius - mode, 0.0), np.maximum(radius - mode, 0.0)
-    density = LogConcave(lambda x, index: np.minimum(height(mode[index] + x, index) - top[index], 0.0), low, high, np.full(k, 1.0))
+    density = LogConcave(
+        lambda x, index: np.minimum(height(mode[index] + x, index) - top[index], 0.0), low, high, np.full(k, 1.0)
+    )
     t = np.clip(mode + density.draw(everyone, generator), -radius, radius)
     if p == 1:
         return t[:, None] * along

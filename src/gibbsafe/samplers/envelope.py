@@ -24,6 +24,10 @@ A shell's bound is log density ratio −(U(θ) − U(t)) ≤ a + ℓᵀv − ½ 
    eigenvalue of D and τ = κ√(q/d), hence K = de^{−τr}Δ²(½ − ψ(τΔ)) at Δ = lo − r. The best r, where the tangent is steepest
    in a typical direction, serves all shells beyond it.
 
+5. **Assured bound** (κ alone). f″(u+a) ≥ we^{−κ|a|} gives f(u+a) − f − f′a ≥ wa²(½ − ψ(κ|a|)), and |a_i| ≤ max|y_i| hi on the
+   shell: Q = P + (1 − 2ψ(κ max|y_i| hi))D. Weaker than the others where they are good, but never bad: what it costs at worst is
+   known before any data (`shell_work`).
+
 Every bound holds; which one a shell uses decides only how often proposals are accepted, so the choice may look at the data.
 
 Beyond the last shell, at radius R, convexity along rays makes (U(θ) − U(t))/s nondecreasing in s, so U(θ) − U(t) ≥ c s with
@@ -50,7 +54,7 @@ from gibbsafe.models.losses import psi, psi_slope
 from gibbsafe.samplers.moments import Cubic, Frame, Grams, Taylor
 from gibbsafe.samplers.rounding import UNIT, Rounding
 
-__all__ = ["Bound", "Certificates", "bounds_on_shell", "headroom", "is_diagonal"]
+__all__ = ["Bound", "Certificates", "assured_bound", "bounds_on_shell", "headroom", "is_diagonal"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -234,10 +238,26 @@ def _curvature_gain(certificates: Certificates, fourth: float, radius: float, lo
 
 def bounds_on_shell(certificates: Certificates, lo: float, hi: float) -> Iterator[Bound]:
     """Every bound of the module that holds on the shell and is finite (positive definiteness is the caller's to check)."""
-    low, high = lo * (1 - EDGE), hi * (1 + EDGE)
-    for constant, linear, precision in _forms_on_shell(certificates, low, high):
-        if math.isfinite(constant) and np.isfinite(linear).all() and np.isfinite(precision).all():
-            yield Bound(lo, hi, constant + headroom(certificates, constant, linear, precision, high), linear, precision)
+    for form in _forms_on_shell(certificates, lo * (1 - EDGE), hi * (1 + EDGE)):
+        bound = _bound(certificates, lo, hi, form)
+        if bound is not None:
+            yield bound
+
+
+def assured_bound(certificates: Certificates, lo: float, hi: float) -> Bound | None:
+    """The bound of which public numbers say how bad it can be."""
+    reach = (certificates.taylor.largest_norm + certificates.rounding.product) * hi * (1 + EDGE)
+    left = (1 - 1e-9) * (1 - 2 * float(psi(certificates.kappa * (1 + 1e-9) * reach)))
+    precision = np.diag(certificates.prior_share) + left * certificates.data_share
+    return _bound(certificates, lo, hi, (0.0, -certificates.frame.gradient, precision))
+
+
+def _bound(certificates: Certificates, lo: float, hi: float, form: tuple[float, Floats, Floats]) -> Bound | None:
+    """The bound with its headroom, None if it is not finite."""
+    constant, linear, precision = form
+    if not (math.isfinite(constant) and np.isfinite(linear).all() and np.isfinite(precision).all()):
+        return None
+    return Bound(lo, hi, constant + headroom(certificates, constant, linear, precision, hi * (1 + EDGE)), linear, precision)
 
 
 def headroom(certificates: Certificates, constant: float, linear: Floats, precision: Floats, hi: float) -> float:

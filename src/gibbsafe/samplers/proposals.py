@@ -24,7 +24,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from gibbsafe.errors import GibbsafeError
-from gibbsafe.samplers.envelope import Bound, Certificates, bounds_on_shell, is_diagonal
+from gibbsafe.samplers.envelope import Bound, Certificates, assured_bound, bounds_on_shell, is_diagonal
 
 __all__ = ["Component", "Mixture", "Proposals", "build_mixture"]
 
@@ -110,11 +110,16 @@ def _typical_height(bound: Bound) -> float:
 
 
 def _best_component(certificates: Certificates, lo: float, hi: float) -> Component:
-    """The component of the bound that is lowest in a typical direction. The prior's bound always qualifies."""
+    """The component of the bound that is lowest in a typical direction, or the assured one if it weighs less.
+
+    The prior's bound always qualifies.
+    """
+    assured = assured_bound(certificates, lo, hi)
+    other = None if assured is None else _component(assured)
     for bound in sorted(bounds_on_shell(certificates, lo, hi), key=_typical_height):
         component = _component(bound)
         if component is not None:
-            return component
+            return component if other is None or component.log_weight <= other.log_weight else other
     raise GibbsafeError("shell sampler: no bound is positive definite, not even the prior's")
 
 

@@ -25,6 +25,8 @@ from gibbsafe.samplers.newton import find_mode
 from gibbsafe.samplers.posterior import GibbsPosterior
 from gibbsafe.samplers.proximal_inner import LARGEST_NEWTON, Geometry, Rounds
 from gibbsafe.samplers.proximal_schedule import rounds_for_slack, step_for
+from gibbsafe.samplers.proximal_shell import ShellRounds, is_long, quick_envelope
+from gibbsafe.samplers.shell import sample_from
 
 __all__ = ["sample"]
 
@@ -68,7 +70,10 @@ def sample(
         gradient = posterior.gradient(start)
         offset = float(np.sqrt((gradient**2 / geometry.metric).sum()))
         k = rounds_for_slack(eta, slack, parameters=posterior.dimension, offset=offset)
-    rounds = Rounds(posterior, geometry, eta, hessian)
+        envelope = quick_envelope(posterior, draws, k, generator)
+        if envelope is not None:
+            return sample_from(envelope, draws, generator, progress, started)
+    rounds = ShellRounds(posterior, eta) if is_long(posterior, geometry, eta) else Rounds(posterior, geometry, eta, hessian)
     chains = rounds.start(np.tile(start, (draws, 1)))
     ready = reported = time.perf_counter()
     for done in range(1, k + 1):
@@ -83,8 +88,8 @@ def sample(
         proposals=chains.proposals,
         evaluated=chains.proposals,
         accepted=draws * k,
-        mode_passes=0 if mode is None else mode.passes,
-        certificates=("proximal", "thinned" if rounds.records is not None else "whole"),
+        mode_passes=chains.passes + (0 if mode is None else mode.passes),
+        certificates=("proximal", rounds.way),
         setup_seconds=ready - started,
         sampling_seconds=time.perf_counter() - ready,
         log_acceptance=0.0,

@@ -118,6 +118,11 @@ class Rounds:
         self.records = records if LOOK_UP * rate + 64 < posterior.rows_per_pass else None
 
     @property
+    def way(self) -> str:
+        """How proposals are judged."""
+        return "whole" if self.records is None else "thinned"
+
+    @property
     def _rate(self) -> float:
         """N·βs·max|z|², so that half of it times |dx|² bounds Σ D_i through each of its terms."""
         posterior = self.posterior

@@ -19,7 +19,16 @@ from dataclasses import dataclass
 from gibbsafe._validate import count, non_negative, open_probability, positive
 from gibbsafe.theorems.proximal_last_iterate import share_of_posterior
 
-__all__ = ["EXTRA", "Work", "curvature_bound", "public_schedule", "rounds_for_folds", "rounds_for_slack", "slack_schedule", "step_for"]
+__all__ = [
+    "EXTRA",
+    "Work",
+    "curvature_bound",
+    "public_schedule",
+    "rounds_for_folds",
+    "rounds_for_slack",
+    "slack_schedule",
+    "step_for",
+]
 
 #: Nats that an inexact tangent point may cost an inner draw; more, and another gradient moves it.
 EXTRA = 0.1

@@ -19,18 +19,40 @@ from gibbsafe.samplers import shell
 from gibbsafe.samplers.posterior import GibbsPosterior
 from gibbsafe.samplers.proximal_inner import Chains, Geometry
 
-__all__ = ["ShellRounds", "is_long"]
+__all__ = ["ShellRounds", "is_long", "quick_envelope"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Nats up to which tangents are taken, whatever the shell sampler would cost.
 MOST_TANGENT_NATS = 6.0
+#: Parameters up to which the envelope of a whole posterior is looked at; seconds of a round beside its pass.
+LARGEST_SHELL = 64
+PASS_OVERHEAD = 1e-4
+
+
+def _known(posterior: GibbsPosterior) -> bool:
+    """Whether the shell sampler can draw from the posterior."""
+    return posterior.ball is None and 0 < posterior.loss.self_concordance < math.inf
+
+
+def quick_envelope(
+    posterior: GibbsPosterior, draws: int, rounds: int, generator: np.random.Generator
+) -> shell.ShellEnvelope | None:
+    """An envelope of the posterior itself if exact draws from it are likely to be quicker than this many rounds.
+
+    Only where a slack is stated: draws by rounds are then within it of the exact ones, whichever the data choose. The choice is made
+    before the first proposal, so that it tells nothing of the draw.
+    """
+    if not _known(posterior) or posterior.dimension > LARGEST_SHELL:
+        return None
+    envelope = shell.prepare(posterior, draws, generator)
+    pass_seconds = PASS_OVERHEAD + 1.1e-9 * posterior.rows_per_pass * posterior.dimension
+    return envelope if envelope.seconds(draws) < rounds * pass_seconds * max(1.0, 0.35 * draws) else None
 
 
 def is_long(posterior: GibbsPosterior, geometry: Geometry, step: float) -> bool:
     """Whether tangents could cost too much at this step while the shell sampler knows the posterior."""
-    known = posterior.ball is None and 0 < posterior.loss.self_concordance < math.inf
-    return known and 0.5 * geometry.curvature * step / (1 + step) > MOST_TANGENT_NATS
+    return _known(posterior) and 0.5 * geometry.curvature * step / (1 + step) > MOST_TANGENT_NATS
 
 
 @dataclass(frozen=True, eq=False)

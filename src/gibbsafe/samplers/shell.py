@@ -53,7 +53,7 @@ from gibbsafe.samplers.recentring import recentred_mode
 from gibbsafe.samplers.screen import Screen, build_screen, rough_rise
 from gibbsafe.samplers.squeeze import Choice, Squeeze, build_squeeze, choose
 
-__all__ = ["ShellEnvelope", "prepare", "sample"]
+__all__ = ["ShellEnvelope", "prepare", "sample", "sample_from"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -74,6 +74,10 @@ class ShellEnvelope:
     screen: Screen | None = None
     squeeze: Squeeze | None = None
     origin: Floats | None = None  # parameters are measured from here
+
+    def seconds(self, draws: int) -> float:
+        """What drawing will take, by the predicted acceptance; no promise."""
+        return draws * math.exp(min(-self.log_acceptance, 700.0)) * Seconds.of(self.posterior).evaluation
 
     def margin(self, radius: Floats) -> Floats:
         """Bound on the rounding error of a computed rise at distance ``radius`` from the mode."""
@@ -200,7 +204,13 @@ def sample(
     """
     _validate.count("draws", draws)
     started = time.perf_counter()
-    envelope = prepare(posterior, draws, generator)
+    return sample_from(prepare(posterior, draws, generator), draws, generator, progress, started)
+
+
+def sample_from(
+    envelope: ShellEnvelope, draws: int, generator: np.random.Generator, progress: Progress | None, started: float
+) -> tuple[Floats, Diagnostics]:
+    """`sample` with an envelope that was prepared before, from ``started`` on."""
     ready = time.perf_counter()
     accepted: list[Floats] = []
     have = proposed = evaluated = 0
