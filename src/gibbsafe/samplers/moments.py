@@ -113,7 +113,7 @@ def _by_singular_values(posterior: GibbsPosterior, centre: Floats, root: Floats)
 
 @dataclass(frozen=True, eq=False)
 class Taylor:
-    """Sums of the cheapest pass: D = Σ β w_i y_i y_iᵀ, Σ β|f‴_i||y_i| y_i y_iᵀ, Σ β w_i |y_i|² y_i y_iᵀ, and what rounding does."""
+    """Sums of the cheapest pass: D = Σ β w_i y_i y_iᵀ, Σ β|f‴_i||y_i| y_i y_iᵀ, Σ β w_i |y_i|² y_i y_iᵀ, and their rounding."""
 
     curvature: Floats
     cubic: Floats

@@ -92,7 +92,8 @@ class GibbsPosterior:
     def prior_rises(self, centre: Floats, steps: Floats) -> Floats:
         """½ Σ_j m_j [(t_j + δ_j − c_j)² − (t_j − c_j)²] for each row δ of ``steps`` from t = ``centre``.
 
-        Summed as m_j δ_j(t_j − c_j + ½δ_j), nothing cancels: the error is a few roundings of the sum of the terms' sizes, however far the prior's centre is.
+        Summed as m_j δ_j(t_j − c_j + ½δ_j) nothing cancels: the error is a few roundings of the sum of the terms' sizes, however
+        far the prior's centre is.
         """
         pull = centre - self.prior_centre
         return np.asarray(((self.prior_precision * steps) * (pull + 0.5 * steps)).sum(axis=1))
