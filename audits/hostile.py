@@ -24,7 +24,7 @@ import sys  # noqa: E402
 import time  # noqa: E402
 from collections import Counter  # noqa: E402
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait  # noqa: E402
-from dataclasses import dataclass  # noqa: E402
+from dataclasses import dataclass, replace  # noqa: E402
 from importlib import metadata  # noqa: E402
 from pathlib import Path  # noqa: E402
 from types import ModuleType  # noqa: E402
@@ -93,6 +93,9 @@ def squeeze_distance(made: Any, generator: np.random.Generator) -> tuple[int, fl
     centre = np.zeros(model.parameters) if stage.prior_centre is None else np.array(stage.prior_centre)
     posterior = model.posterior(merge_identical(model.encode(made.data, EncodingOptions())), stage, centre)
     envelope = shell.prepare(posterior, 10_000, generator)
+    if envelope.squeeze is None:  # it does not pay, but must be right all the same
+        forced = acceptance.random_squeeze(envelope.posterior, envelope.certificates, generator)
+        envelope = replace(envelope, squeeze=forced)
     outcome = acceptance.Audit()
     for part in envelope.mixture.propose(512, generator).parts(256):
         acceptance.check(envelope, part, generator, outcome)
