@@ -29,6 +29,7 @@ from .cases import (
     hockey_stick,
     neighbours,
     planned,
+    planned_exactly,
     posterior_of,
     records,
     supported,
@@ -78,8 +79,8 @@ def test_plan_release_verify(name, adjacency, tmp_path):
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_people_with_several_rows_pay_for_them(name, adjacency):
     model = EXAMPLES[name]
-    one, three = planned(model, adjacency), planned(model, adjacency, rows_per_person=3)
-    same = planned(model, adjacency, rows_per_person=3, prior=gs.models.GaussianPrior(1.0))
+    one, three = planned_exactly(model, adjacency), planned_exactly(model, adjacency, rows_per_person=3)
+    same = planned_exactly(model, adjacency, rows_per_person=3, prior=gs.models.GaussianPrior(1.0))
     assert three.inverse_temperature < one.inverse_temperature
     assert same.guarantee.mu == pytest.approx(one.guarantee.mu, rel=1e-9)
     made = three.release(records(model, 60), persons=np.arange(60) // 6, generator=np.random.default_rng(1))
@@ -289,7 +290,7 @@ def worst_ratio(model, adjacency, points, budgets):
     """Largest δ(ε)/δ of exact posteriors of hostile neighbours under the plan, both directions."""
     worst = 0.0
     for epsilon, delta in budgets:
-        plans = {n: planned(model, adjacency, n=n, budget=gs.Budget(epsilon, delta)) for n in (1, 20)}
+        plans = {n: planned_exactly(model, adjacency, n=n, budget=gs.Budget(epsilon, delta)) for n in (1, 20)}
         for first, second in neighbours(model, adjacency):
             plan = plans[len(first[1] if isinstance(first, tuple) else first)]
             posteriors = [posterior_of(plan, data) for data in (first, second)]
@@ -343,7 +344,7 @@ def test_draws_follow_the_posterior_in_one_dimension(name, n):
 @pytest.mark.parametrize("name", TWO_PARAMETERS)
 def test_draws_follow_the_posterior_in_two_dimensions(name):
     model = TWO_PARAMETERS[name]
-    plan, data = planned(model, n=40, budget=gs.Budget(20.0, 1e-3)), records(model, 40, 23)
+    plan, data = planned_exactly(model, n=40, budget=gs.Budget(20.0, 1e-3)), records(model, 40, 23)
     assert plan.sampler == ("closed-form" if name == "GaussianMean" else "shell")
     draws = draw(plan, data, 8000, 24)
     spread = draws.std(axis=0)

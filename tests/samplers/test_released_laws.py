@@ -14,9 +14,9 @@ FALSE_ALARM = 1e-4
 DRAWS = 4000
 
 
-def released(model, data, n, budget=gs.Budget(3.0, 1e-6), seed=5):
-    plan = gs.plan(model, budget, n=n, adjacency="replace-one", draws=DRAWS)
-    return plan, plan.release(data, generator=np.random.default_rng(seed)).draws
+def released(model, data, n):
+    plan = gs.plan(model, gs.Budget(3.0, 1e-6), n=n, adjacency="replace-one", draws=DRAWS)
+    return plan, plan.release(data, generator=np.random.default_rng(5)).draws
 
 
 def test_gaussian_mean_has_its_normal_law():

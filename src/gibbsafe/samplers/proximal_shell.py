@@ -40,8 +40,8 @@ def quick_envelope(
 ) -> shell.ShellEnvelope | None:
     """An envelope of the posterior itself if exact draws from it are likely to be quicker than this many rounds.
 
-    Only where a slack is stated: draws by rounds are then within it of the exact ones, whichever the data choose. The choice is made
-    before the first proposal, so that it tells nothing of the draw.
+    Only where a slack is stated: draws by rounds are then within it of the exact ones, whichever the data choose. The choice is
+    made before the first proposal, so that it tells nothing of the draw.
     """
     if not _known(posterior) or posterior.dimension > LARGEST_SHELL:
         return None
