@@ -126,6 +126,7 @@ class Bound:
     constant: float
     linear: Floats
     precision: Floats
+    headroom: float = 0.0  # what of the constant is there for rounding
 
     def log_heights(self, v: Floats) -> Floats:
         """Log of the bound at each row of v."""
@@ -259,7 +260,7 @@ def raised(certificates: Certificates, bound: Bound) -> Bound | None:
     # A diagonal form is summed with a relative error, which the share taken of P covers; another errs by its size.
     size = 0.0 if is_diagonal(bound.precision) else float(np.linalg.norm(bound.precision)) * hi**2
     own = 4 * (p + 8) * UNIT * (abs(bound.constant) + float(np.linalg.norm(bound.linear)) * hi + size)
-    return replace(bound, constant=bound.constant + rise + own)
+    return replace(bound, constant=bound.constant + rise + own, headroom=rise + own)
 
 
 def forms_on_shell(certificates: Certificates, lo: float, hi: float) -> Iterator[Bound]:

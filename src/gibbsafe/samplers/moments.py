@@ -80,9 +80,8 @@ class Frame:
         if eigenvalues[-1] > LARGEST_SQUARED:
             eigenvalues, vectors = _by_singular_values(posterior, mode.centre, root)
         eigenvalues = np.maximum(eigenvalues, 1.0)
-        vectors = vectors * np.sign(
-            vectors[np.abs(vectors).argmax(axis=0), np.arange(len(root))]
-        )  # draws hang on no library's signs
+        # Draws depend on no library's choice of signs.
+        vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(root))])
         scale = vectors / root[:, None] / np.sqrt(eigenvalues)
         p = len(root)
         skew = float(np.linalg.norm(vectors.T @ vectors - np.eye(p))) + (p * p + 8) * UNIT
