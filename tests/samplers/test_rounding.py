@@ -91,8 +91,7 @@ ROWS = np.random.default_rng(0).standard_normal((3000, 4)) / 4
 
 
 @pytest.mark.parametrize("precision", [1e-12, 1e-18, 1e-24])
-def test_a_tiny_prior_precision_ends_and_its_headroom_is_counted(precision):
-    """Headroom at twice the last radius was 1,319 nats at 1e-24; responses far out put the mode at 1e13."""
+def test_a_tiny_prior_precision_is_drawn_from_where_the_data_say_enough(precision):
     for posterior in (
         GibbsPosterior(Blocks(ROWS), LogisticLoss(), 0.2, precision, 0.0),
         GibbsPosterior(Blocks(ROWS, ROWS @ np.ones(4)), CentredPseudoHuberLoss(1.0), 0.2, precision, 0.0),
@@ -103,10 +102,19 @@ def test_a_tiny_prior_precision_ends_and_its_headroom_is_counted(precision):
         assert envelope.log_acceptance > -5
 
 
+@pytest.mark.parametrize(("precision", "nats"), [(1e-10, 20), (1e-16, 35)])
+def test_headroom_and_the_gradient_left_over_do_not_grow_with_the_radius(precision, nats):
+    """Once 9,999 and 1e16 nats of headroom, which no prediction counted, and 14,968 nats for the gradient left over at 1e-10."""
+    envelope = shell.prepare(GibbsPosterior(Blocks(ROWS[:3]), LogisticLoss(), 0.2, precision, 0.0), 1, np.random.default_rng(1))
+    assert envelope.headroom < 0.1
+    assert envelope.log_acceptance > -nats
+
+
 @pytest.mark.parametrize("loss", [CentredPseudoHuberLoss(1.0), CentredSoftPinballLoss(0.3, 0.5)], ids=repr)
 def test_a_mode_that_responses_push_far_away_is_drawn_from(loss):
-    draw(GibbsPosterior(Blocks(ROWS, np.full(3000, 1e24)), loss, 0.2, 1e-10, 0.0), draws=3)
-    draw(GibbsPosterior(Blocks(ROWS[:, :1], np.full(3000, 1e24)), loss, 0.2, 1e-10, 0.0), draws=3, sampler=inverse_cdf)
+    """At 1e15 from the prior's centre, where U is 1e18 and its roundings hundreds of nats."""
+    draw(GibbsPosterior(Blocks(ROWS, np.full(3000, 1e24)), loss, 0.2, 1e-13, 0.0), draws=3)
+    draw(GibbsPosterior(Blocks(ROWS[:, :1], np.full(3000, 1e24)), loss, 0.2, 1e-13, 0.0), draws=3, sampler=inverse_cdf)
 
 
 @pytest.mark.parametrize("size", [1e-50, 1e-54, 1e-60, 1e-107, 1e-160, 1e-310])

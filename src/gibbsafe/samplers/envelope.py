@@ -253,7 +253,7 @@ def bounds_on_shell(certificates: Certificates, lo: float, hi: float) -> Iterato
 
 def raised(certificates: Certificates, bound: Bound) -> Bound | None:
     """The bound with its shell's headroom: what rounding can do to the log acceptance anywhere on it. None if not finite."""
-    if not (math.isfinite(bound.constant) and np.isfinite(bound.linear).all() and np.isfinite(bound.precision).all()):
+    if not (np.isfinite(bound.constant) and np.isfinite(bound.linear).all() and np.isfinite(bound.precision).all()):
         return None
     rounding, p, hi = certificates.rounding, len(bound.linear), bound.hi * (1 + EDGE)
     rise = rounding.constant + (rounding.linear + rounding.gradient) * hi
@@ -263,8 +263,13 @@ def raised(certificates: Certificates, bound: Bound) -> Bound | None:
     return replace(bound, constant=bound.constant + rise + own, headroom=rise + own)
 
 
-def forms_on_shell(certificates: Certificates, lo: float, hi: float) -> Iterator[Bound]:
-    """Every bound in exact arithmetic on what was summed, headroom still to be added."""
+def forms_on_shell(certificates: Certificates, lo: float, hi: float) -> list[Bound]:
+    """Every bound in exact arithmetic on what was summed, headroom still to be added; some not finite where radii are huge."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return list(_forms_on_shell(certificates, np.float64(lo), np.float64(hi)))
+
+
+def _forms_on_shell(certificates: Certificates, lo: float, hi: float) -> Iterator[Bound]:
     none, unit = -certificates.frame.gradient, certificates.unit
     low, high = lo * (1 - EDGE), hi * (1 + EDGE)
     yield Bound(lo, hi, 0.0, none, np.diag(certificates.prior_share))

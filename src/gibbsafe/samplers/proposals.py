@@ -102,17 +102,19 @@ def _component(bound: Bound) -> Component | None:
 def _typical_height(bound: Bound) -> float:
     """Log mean of the bound over the sphere |v| = hi, to second order: ranks bounds without factorising them, others last."""
     p = len(bound.linear)
-    square = bound.hi**2
+    square = bound.hi * bound.hi
     mean = float(np.trace(bound.precision)) / p
     spread = float(np.square(bound.precision).sum()) - p * mean**2
     along = float(bound.linear @ bound.linear)
-    height = bound.constant - 0.5 * square * mean + 0.5 * square * along / p + 0.25 * square**2 * spread / (p * (p + 2))
+    height = bound.constant - 0.5 * square * mean + 0.5 * square * along / p + 0.25 * square * square * spread / (p * (p + 2))
     return height if math.isfinite(height) else math.inf
 
 
 def _best_component(certificates: Certificates, lo: float, hi: float) -> Component:
     """The component of the bound that is lowest in a typical direction. The prior's bound always qualifies."""
-    for form in sorted(forms_on_shell(certificates, lo, hi), key=_typical_height):
+    with np.errstate(over="ignore", invalid="ignore"):
+        forms = sorted(forms_on_shell(certificates, lo, hi), key=_typical_height)
+    for form in forms:
         bound = raised(certificates, form)
         component = None if bound is None else _component(bound)
         if component is not None:

@@ -84,7 +84,7 @@ class ShellEnvelope:
         """The largest by which a shell of more than a negligible mass is raised for rounding, in nats."""
         components = self.mixture.components
         top = max(component.log_weight for component in components)
-        return max(component.bound.headroom for component in components if component.log_weight > top - NEGLIGIBLE)
+        return max(component.bound.headroom for component in components if component.log_weight >= top - NEGLIGIBLE)
 
     def rises(self, points: Floats) -> Floats:
         """U(θ) − U(t) at each point v: the change of the losses' sum and, without cancellation, of the prior's."""
