@@ -87,7 +87,8 @@ def test_the_envelopes_sums_count_the_records(loss):
     for make in (moments.taylor, moments.cubic, lambda *pair: moments.grams(*pair, (0.9, 4.0, 40.0))):
         first, second = make(plain, frame), make(merged, frame)
         for field in dataclasses.fields(first):
-            close(getattr(first, field.name), getattr(second, field.name), 1e-11)
+            if field.name != "rounding":  # fewer rows are fewer roundings
+                close(getattr(first, field.name), getattr(second, field.name), 1e-11)
     for first, second in zip(fourth.fourth_moments(plain, frame), fourth.fourth_moments(merged, frame), strict=True):
         assert np.linalg.norm(first.matrix - second.matrix, 2) <= first.error + second.error
         close(first.error, second.error, 1e-10)
@@ -106,7 +107,7 @@ def test_the_screen_and_the_squeeze_bound_the_records_potential(loss):
     if envelope.squeeze is not None:
         frame = envelope.certificates.frame
         low, high = envelope.squeeze.rises(points)
-        rise = plain.values(frame.thetas(points)) - frame.value
+        rise = plain.values(envelope.origin + frame.thetas(points)) - plain.values((envelope.origin + frame.centre)[None])
         assert (low <= rise + 1e-9).all()
         assert (high >= rise - 1e-9).all()
 
