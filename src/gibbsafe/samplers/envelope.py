@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -54,7 +54,7 @@ from gibbsafe.models.losses import psi, psi_slope
 from gibbsafe.samplers.moments import Cubic, Frame, Grams, Taylor
 from gibbsafe.samplers.rounding import UNIT, Rounding
 
-__all__ = ["Bound", "Certificates", "assured_bound", "bounds_on_shell", "headroom", "is_diagonal"]
+__all__ = ["Bound", "Certificates", "assured_bound", "bounds_on_shell", "forms_on_shell", "is_diagonal", "raised"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -89,15 +89,19 @@ class Certificates:
     @cached_property
     def data_share(self) -> Floats:
         """D less its error: a matrix below the data's curvature at the mode."""
-        p = len(self.frame.gradient)
-        return self.taylor.curvature - self.rounding.curvature * np.eye(p)
+        return _lifted(self.taylor.curvature.copy(), -self.rounding.curvature)
+
+    @cached_property
+    def unit(self) -> Floats:
+        """A matrix below the whole curvature at the mode: the identity, but for rounding."""
+        return np.diag(self.prior_share) + self.data_share
 
     @cached_property
     def least_data_share(self) -> float:
         """Lower bound of the least eigenvalue of D."""
         return least_eigenvalue(self.data_share) if np.isfinite(self.data_share).all() else 0.0
 
-    @property
+    @cached_property
     def typical_data_share(self) -> float:
         """Mean eigenvalue of D."""
         return float(np.trace(self.data_share)) / len(self.frame.gradient)
@@ -105,6 +109,8 @@ class Certificates:
 
 def is_diagonal(matrix: Floats) -> bool:
     """Whether nothing but zeros stands off the diagonal."""
+    if len(matrix) > 1 and (matrix[0, 1] or matrix[-1, 0]):
+        return False  # the usual case, seen at once
     return bool(np.count_nonzero(matrix) == np.count_nonzero(np.diagonal(matrix)))
 
 
@@ -124,6 +130,7 @@ class Bound:
     constant: float
     linear: Floats
     precision: Floats
+    headroom: float = 0.0  # what of the constant is there for rounding
 
     def log_heights(self, v: Floats) -> Floats:
         """Log of the bound at each row of v."""
@@ -137,10 +144,17 @@ class Bound:
 def _matrix_losses(certificates: Certificates, hi: float) -> Iterator[Floats]:
     """Matrices B with U(θ) − U(t) ≥ gᵀv + ½vᵀ(P + D)v − vᵀBv for |v| ≤ hi."""
     taylor, grams, rounding = certificates.taylor, certificates.grams, certificates.rounding
-    unit, quartic = np.eye(len(taylor.cubic)), certificates.quartic_deficit / 24 * hi**2
-    yield hi / 6 * (taylor.cubic + rounding.cubic * unit) + quartic * (taylor.quartic + rounding.quartic * unit)
+    quartic = certificates.quartic_deficit / 24 * hi**2
+    matrix = hi / 6 * taylor.cubic + quartic * taylor.quartic
+    yield _lifted(matrix, hi / 6 * rounding.cubic + quartic * rounding.quartic)
     if grams is not None and hi <= grams.radii[-1]:
-        yield grams.at_radii[np.searchsorted(grams.radii, hi)] + rounding.curvature * unit
+        yield _lifted(grams.at_radii[np.searchsorted(grams.radii, hi)].copy(), rounding.curvature)
+
+
+def _lifted(matrix: Floats, lift: float) -> Floats:
+    """The matrix, which is changed, with ``lift`` added along its diagonal."""
+    matrix[np.diag_indices_from(matrix)] += lift
+    return matrix
 
 
 def _fourth_loss(certificates: Certificates, hi: float) -> tuple[float, Floats] | None:
@@ -238,10 +252,7 @@ def _curvature_gain(certificates: Certificates, fourth: float, radius: float, lo
 
 def bounds_on_shell(certificates: Certificates, lo: float, hi: float) -> Iterator[Bound]:
     """Every bound of the module that holds on the shell and is finite (positive definiteness is the caller's to check)."""
-    for form in _forms_on_shell(certificates, lo * (1 - EDGE), hi * (1 + EDGE)):
-        bound = _bound(certificates, lo, hi, form)
-        if bound is not None:
-            yield bound
+    return filter(None, (raised(certificates, bound) for bound in forms_on_shell(certificates, lo, hi)))
 
 
 def assured_bound(certificates: Certificates, lo: float, hi: float) -> Bound | None:
@@ -249,35 +260,35 @@ def assured_bound(certificates: Certificates, lo: float, hi: float) -> Bound | N
     reach = (certificates.taylor.largest_norm + certificates.rounding.product) * hi * (1 + EDGE)
     left = (1 - 1e-9) * (1 - 2 * float(psi(certificates.kappa * (1 + 1e-9) * reach)))
     precision = np.diag(certificates.prior_share) + left * certificates.data_share
-    return _bound(certificates, lo, hi, (0.0, -certificates.frame.gradient, precision))
+    return raised(certificates, Bound(lo, hi, 0.0, -certificates.frame.gradient, precision))
 
 
-def _bound(certificates: Certificates, lo: float, hi: float, form: tuple[float, Floats, Floats]) -> Bound | None:
-    """The bound with its headroom, None if it is not finite."""
-    constant, linear, precision = form
-    if not (math.isfinite(constant) and np.isfinite(linear).all() and np.isfinite(precision).all()):
+def raised(certificates: Certificates, bound: Bound) -> Bound | None:
+    """The bound with its shell's headroom: what rounding can do to the log acceptance anywhere on it. None if not finite."""
+    if not (np.isfinite(bound.constant) and np.isfinite(bound.linear).all() and np.isfinite(bound.precision).all()):
         return None
-    return Bound(lo, hi, constant + headroom(certificates, constant, linear, precision, hi * (1 + EDGE)), linear, precision)
-
-
-def headroom(certificates: Certificates, constant: float, linear: Floats, precision: Floats, hi: float) -> float:
-    """What rounding can do to the log acceptance anywhere on a shell: to the rise, to gᵀv, and to the bound itself."""
-    rounding, p = certificates.rounding, len(linear)
+    rounding, p, hi = certificates.rounding, len(bound.linear), bound.hi * (1 + EDGE)
     rise = rounding.constant + (rounding.linear + rounding.gradient) * hi
     # A diagonal form is summed with a relative error, which the share taken of P covers; another errs by its size.
-    size = 0.0 if is_diagonal(precision) else float(np.linalg.norm(precision)) * hi**2
-    return rise + 4 * (p + 8) * UNIT * (abs(constant) + float(np.linalg.norm(linear)) * hi + size)
+    size = 0.0 if is_diagonal(bound.precision) else float(np.linalg.norm(bound.precision)) * hi**2
+    own = 4 * (p + 8) * UNIT * (abs(bound.constant) + float(np.linalg.norm(bound.linear)) * hi + size)
+    return replace(bound, constant=bound.constant + rise + own, headroom=rise + own)
 
 
-def _forms_on_shell(certificates: Certificates, lo: float, hi: float) -> Iterator[tuple[float, Floats, Floats]]:
-    """Constant, linear term and precision of each bound, in exact arithmetic on what was summed."""
-    none, prior = -certificates.frame.gradient, np.diag(certificates.prior_share)
-    yield 0.0, none, prior
-    unit = prior + certificates.data_share
-    for matrix in _matrix_losses(certificates, hi):
-        yield 0.0, none, unit - 2 * matrix
-    fourth = _fourth_loss(certificates, hi)
+def forms_on_shell(certificates: Certificates, lo: float, hi: float) -> list[Bound]:
+    """Every bound in exact arithmetic on what was summed, headroom still to be added; some not finite where radii are huge."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return list(_forms_on_shell(certificates, np.float64(lo), np.float64(hi)))
+
+
+def _forms_on_shell(certificates: Certificates, lo: float, hi: float) -> Iterator[Bound]:
+    none, unit = -certificates.frame.gradient, certificates.unit
+    low, high = lo * (1 - EDGE), hi * (1 + EDGE)
+    yield Bound(lo, hi, 0.0, none, np.diag(certificates.prior_share))
+    for matrix in _matrix_losses(certificates, high):
+        yield Bound(lo, hi, 0.0, none, unit - 2 * matrix)
+    fourth = _fourth_loss(certificates, high)
     if fourth is not None:
-        yield fourth[0], none, unit - 2 * fourth[1]
-    for constant, linear, matrix in _cubic_losses(certificates, lo, hi):
-        yield constant, none + linear, unit - 2 * matrix
+        yield Bound(lo, hi, fourth[0], none, unit - 2 * fourth[1])
+    for constant, linear, matrix in _cubic_losses(certificates, low, high):
+        yield Bound(lo, hi, constant, none + linear, unit - 2 * matrix)

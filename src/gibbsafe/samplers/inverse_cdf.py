@@ -161,9 +161,9 @@ def _line_through_mode(posterior: GibbsPosterior) -> tuple[_Line, int]:
     centre, passes = _kinked_mode(posterior)
     origin_at = 0.0
     if not posterior.loss.margin and posterior.data.n_rows:
-        posterior, origin_at = recentre(posterior, np.array([centre])), centre
-        centre, more = _kinked_mode(posterior)
-        passes += more
+        posterior, origin_at, found = recentre(posterior, np.array([centre])), centre, passes < MAXIMUM_PASSES
+        centre, more = (0.0, 0) if found else _kinked_mode(posterior)
+        passes += more + 1
     widest = 1 / math.sqrt(float(posterior.prior_precision[0]))
     scales = widest * 2.0 ** -np.arange(40.0)
     steps = np.concatenate([[0.0], scales, -scales])[:, None]

@@ -80,6 +80,8 @@ class Frame:
         if eigenvalues[-1] > LARGEST_SQUARED:
             eigenvalues, vectors = _by_singular_values(posterior, mode.centre, root)
         eigenvalues = np.maximum(eigenvalues, 1.0)
+        # Draws depend on no library's choice of signs.
+        vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(root))])
         scale = vectors / root[:, None] / np.sqrt(eigenvalues)
         p = len(root)
         skew = float(np.linalg.norm(vectors.T @ vectors - np.eye(p))) + (p * p + 8) * UNIT
@@ -167,7 +169,7 @@ def taylor(posterior: GibbsPosterior, frame: Frame) -> Taylor:
         count = weights_of(y)
         scalars = np.array(
             [
-                np.abs(loss.value(predictor, y)).sum(),
+                loss.total(predictor, y) if loss.margin else np.abs(loss.value(predictor, y)).sum(),  # a margin loss is ≥ 0
                 np.sum(count * norms),
                 np.sum(count * row_norms),
                 curvature @ row_squares,

@@ -22,6 +22,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Newton decrement, in posterior standard deviations, at which to stop: the envelope keeps the gradient left over exactly.
 CONVERGED = 0.1
+#: And what that gradient may cost where only the prior bounds the density, ½ Σ_j ∇_j²/m_j nats: far out, in flat directions.
+WORST_TILT = 20.0
 MAXIMUM_PASSES = 200
 
 
@@ -57,12 +59,16 @@ def find_mode(posterior: GibbsPosterior, start: Floats | None = None) -> Mode:
     centre = np.array(posterior.prior_centre if start is None else start)
     value, gradient, hessian = posterior.value_gradient_hessian(centre)
     passes = 1
+    before = math.inf
     while True:
         factor = cholesky(hessian)
         step = cho_solve((factor, True), gradient)
         decrement = math.sqrt(max(0.0, float(gradient @ step)))
-        if decrement <= CONVERGED or passes >= MAXIMUM_PASSES:
+        tilt = 0.5 * float(np.square(gradient) @ (1 / posterior.prior_precision))
+        good_enough = tilt <= WORST_TILT or decrement >= before  # rounding lets it fall no further
+        if (decrement <= CONVERGED and good_enough) or passes >= MAXIMUM_PASSES:
             return Mode(centre, value, gradient, hessian, passes)
+        before = decrement
         scale = 1.0
         while True:
             trial = posterior.value_gradient_hessian(centre - scale * step)

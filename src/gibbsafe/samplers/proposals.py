@@ -24,7 +24,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from gibbsafe.errors import GibbsafeError
-from gibbsafe.samplers.envelope import Bound, Certificates, assured_bound, bounds_on_shell, is_diagonal
+from gibbsafe.samplers.envelope import Bound, Certificates, assured_bound, forms_on_shell, is_diagonal, raised
 
 __all__ = ["Component", "Mixture", "Proposals", "build_mixture"]
 
@@ -100,13 +100,14 @@ def _component(bound: Bound) -> Component | None:
 
 
 def _typical_height(bound: Bound) -> float:
-    """Log mean of the bound over the sphere |v| = hi, to second order: ranks bounds without factorising them."""
+    """Log mean of the bound over the sphere |v| = hi, to second order: ranks bounds without factorising them, others last."""
     p = len(bound.linear)
-    square = bound.hi**2
+    square = bound.hi * bound.hi
     mean = float(np.trace(bound.precision)) / p
     spread = float(np.square(bound.precision).sum()) - p * mean**2
     along = float(bound.linear @ bound.linear)
-    return bound.constant - 0.5 * square * mean + 0.5 * square * along / p + 0.25 * square**2 * spread / (p * (p + 2))
+    height = bound.constant - 0.5 * square * mean + 0.5 * square * along / p + 0.25 * square * square * spread / (p * (p + 2))
+    return height if math.isfinite(height) else math.inf
 
 
 def _best_component(certificates: Certificates, lo: float, hi: float) -> Component:
@@ -114,10 +115,13 @@ def _best_component(certificates: Certificates, lo: float, hi: float) -> Compone
 
     The prior's bound always qualifies.
     """
-    assured = assured_bound(certificates, lo, hi)
+    with np.errstate(over="ignore", invalid="ignore"):
+        forms = sorted(forms_on_shell(certificates, lo, hi), key=_typical_height)
+        assured = assured_bound(certificates, lo, hi)
     other = None if assured is None else _component(assured)
-    for bound in sorted(bounds_on_shell(certificates, lo, hi), key=_typical_height):
-        component = _component(bound)
+    for form in forms:
+        bound = raised(certificates, form)
+        component = None if bound is None else _component(bound)
         if component is not None:
             return component if other is None or component.log_weight <= other.log_weight else other
     raise GibbsafeError("shell sampler: no bound is positive definite, not even the prior's")
@@ -232,9 +236,8 @@ def build_mixture(certificates: Certificates, width: float) -> Mixture:
     hi = max(root - 3.5, width)
     while True:
         components.append(_best_component(certificates, lo, hi))
-        tail = _tail_log_weight(certificates, components[-1], p)
-        top = max(component.log_weight for component in components)
-        if hi >= root + 1 and tail is not None and tail[2] < top - NEGLIGIBLE:
+        tail = _tail_log_weight(certificates, components[-1], p) if hi >= root + 1 else None
+        if tail is not None and tail[2] < max(component.log_weight for component in components) - NEGLIGIBLE:
             break
         lo, hi = hi, hi + max(width, 0.1 * (hi - root), 0.3 * (hi - 3 * root))
     weights = [component.log_weight for component in components]

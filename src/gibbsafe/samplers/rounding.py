@@ -75,7 +75,8 @@ class Rounding:
     def of(cls, posterior: GibbsPosterior, frame: Frame, sums: Sums) -> Rounding:
         """The lemma's constants, each twice its first-order count (which covers all higher orders and the sums' own rounding)."""
         p, n, loss = posterior.dimension, posterior.data.n_rows, posterior.loss
-        terms = MOST_BLOCK_ROWS + posterior.rows_per_pass / FEWEST_BLOCK_ROWS + EACH
+        rows = posterior.rows_per_pass
+        terms = min(rows, MOST_BLOCK_ROWS) + rows / FEWEST_BLOCK_ROWS + EACH
         unit, slope = 2 * UNIT, posterior.inverse_temperature * loss.lipschitz
         scale, centre = float(np.linalg.norm(frame.scale)), float(np.linalg.norm(frame.centre))
         pull = np.abs(frame.centre - posterior.prior_centre)

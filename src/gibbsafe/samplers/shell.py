@@ -48,7 +48,7 @@ from gibbsafe.samplers.moments import (
     taylor,
 )
 from gibbsafe.samplers.posterior import GibbsPosterior
-from gibbsafe.samplers.proposals import Mixture, Proposals, build_mixture
+from gibbsafe.samplers.proposals import NEGLIGIBLE, Mixture, Proposals, build_mixture
 from gibbsafe.samplers.recentring import recentred_mode
 from gibbsafe.samplers.screen import Screen, build_screen, rough_rise
 from gibbsafe.samplers.squeeze import Choice, Squeeze, build_squeeze, choose
@@ -82,6 +82,13 @@ class ShellEnvelope:
     def margin(self, radius: Floats) -> Floats:
         """Bound on the rounding error of a computed rise at distance ``radius`` from the mode."""
         return self.certificates.rounding.margin(radius)
+
+    @property
+    def headroom(self) -> float:
+        """The largest by which a shell of more than a negligible mass is raised for rounding, in nats."""
+        components = self.mixture.components
+        top = max(component.log_weight for component in components)
+        return max(component.bound.headroom for component in components if component.log_weight >= top - NEGLIGIBLE)
 
     def rises(self, points: Floats) -> Floats:
         """U(θ) − U(t) at each point v: the change of the losses' sum and, without cancellation, of the prior's."""

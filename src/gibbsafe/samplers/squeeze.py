@@ -68,8 +68,9 @@ def _typical_width(loss: Loss, taylor: Taylor, sharp: bool) -> float:
     trace = float(np.trace(taylor.quartic))
     reach = np.asarray(np.sqrt(p) * taylor.largest_norm)
     quartic = p * trace * (3 / (p + 2) if sharp else 1)
-    once = (loss.quartic_deficit + loss.quartic_excess * float(_growth(4, loss.self_concordance * reach))) / 24
-    twice = loss.quintic_ratio / 60 * float(_growth(5, loss.self_concordance * reach) * reach)
+    with np.errstate(over="ignore"):
+        once = (loss.quartic_deficit + loss.quartic_excess * float(_growth(4, loss.self_concordance * reach))) / 24
+        twice = loss.quintic_ratio / 60 * float(_growth(5, loss.self_concordance * reach) * reach)
     return quartic * (min(once, twice) if sharp else once) if quartic > 0 else 0.0
 
 
