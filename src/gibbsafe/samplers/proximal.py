@@ -84,10 +84,11 @@ def sample(
         evaluated=chains.proposals,
         accepted=draws * k,
         mode_passes=0 if mode is None else mode.passes,
-        certificates=("proximal", "thinned" if rounds.records is not None else "whole"),
+        certificates=("proximal", "thinned" if rounds.judge.records is not None else "whole"),
         setup_seconds=ready - started,
         sampling_seconds=time.perf_counter() - ready,
         log_acceptance=0.0,
+        passes=chains.passes,
     )
     return chains.points, diagnostics
 
