@@ -10,8 +10,8 @@ Those below leave an error of at most `ROUNDING` units in the last place of ½·
   rr′ < −½ the equal δ²(ρ′ − (1 + rr′)/ρ).
 - **squared**: a²/2.
 
-`quick_bregman` is the plain difference where that is faster: its error is below `QUICK_ROUNDING`·lipschitz·|a|, so whoever compares
-it with a threshold knows when the precise one has to decide.
+`quick_bregman` is the plain difference where that is faster: its error is below `QUICK_ROUNDING`·|a|, so whoever compares it with a
+threshold knows when the precise one has to decide.
 """
 
 from __future__ import annotations

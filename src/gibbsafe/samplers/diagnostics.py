@@ -23,8 +23,8 @@ class Diagnostics:
     """Mode, counts and timings of one run. Every field depends on the data: never released, saved or pickled.
 
     ``proposals`` counts all proposals, ``evaluated`` those that were judged, most of them without the data; ``certificates``
-    names the sums the envelope was built from; ``log_acceptance`` is the largest seen, which the envelope proves is at most 0; ``passes``
-    counts the gradient passes of a sampler that moves in rounds.
+    names the sums the envelope was built from; ``log_acceptance`` is the largest seen, which the envelope proves is at most 0;
+    ``passes`` counts the gradient passes of a sampler that moves in rounds.
     """
 
     mode: npt.NDArray[np.float64] | None
