@@ -10,8 +10,8 @@ Those below leave an error of at most `ROUNDING` units in the last place of ½·
   rr′ < −½ the equal δ²(ρ′ − (1 + rr′)/ρ).
 - **squared**: a²/2.
 
-`quick_bregman` is the plain difference where that is faster: its error is below `QUICK_ROUNDING`·|a|, so whoever compares it with a
-threshold knows when the precise one has to decide.
+`quick_bregman` is the plain difference where that is faster: its error is below `QUICK_ROUNDING`·|a|, so whoever compares it with
+a threshold knows when the precise one has to decide.
 """
 
 from __future__ import annotations
@@ -127,11 +127,13 @@ def quick_bregman(loss: Loss, u: Floats, step: Floats, y: Floats | None = None) 
 
 
 def _quick_logistic(u: Floats, step: Floats) -> Floats:
-    q = -logistic_slope(u)
-    answer = np.expm1(-step)
+    q = -logistic_slope(np.abs(u))  # at most ½ (by symmetry), so that 1 + q(e^{−a} − 1) does not cancel
+    a = np.copysign(1.0, u) * step
+    answer = np.expm1(-a)
     answer *= q
     np.log1p(answer, out=answer)
-    answer += q * step
+    a *= q
+    answer += a
     return answer
 
 

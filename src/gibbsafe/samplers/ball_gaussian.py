@@ -50,10 +50,7 @@ def _log_gamma_share(shape: float, x: Floats) -> Floats:
     """log P(shape, x), the regularised lower incomplete gamma function, also where it underflows."""
     # P = x^a e^{−x}/Γ(a+1) · Σ_k x^k/((a+1)…(a+k)): below half the shape, terms fall at least like 2^−k
     small = np.minimum(x, 0.5 * (shape + 1))
-    term, series = np.ones_like(x), np.ones_like(x)
-    for k in range(1, SERIES_TERMS):
-        term = term * small / (shape + k)
-        series = series + term
+    series = 1 + np.cumprod(small[..., None] / (shape + np.arange(1, SERIES_TERMS)), axis=-1).sum(axis=-1)
     with np.errstate(divide="ignore", under="ignore"):
         near = shape * np.log(x) - x - gammaln(shape + 1) + np.log(series)
         return np.asarray(np.where(x <= small, near, np.log(gammainc(shape, x))))

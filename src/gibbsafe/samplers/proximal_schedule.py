@@ -48,9 +48,9 @@ CELL, ROUND, PROPOSAL, LOOKED_UP = 0.5e-9, 8e-5, 3e-5, 8e-9
 class Work:
     """What a run of the proximal sampler will take, for every data set within the curvature bound it was made for.
 
-    ``proposals`` bounds the expected number per round, for every data set; ``records`` the expected number of records looked at for
-    a proposal where rows can be looked up one by one; ``share`` is μ_k/μ of Theorem A. ``passes`` counts gradient passes per chain:
-    one per round as measured (1.00 to 1.02 on every data set tried), which is not proved.
+    ``proposals`` bounds the expected number per round, for every data set; ``records`` the expected number of records looked at
+    for a proposal where rows can be looked up one by one; ``share`` is μ_k/μ of Theorem A. ``passes`` counts gradient passes per
+    chain: one per round as measured (1.00 to 1.02 on every data set tried), which is not proved.
     """
 
     step: float
@@ -71,7 +71,7 @@ def cheapest_nats(rows: int, parameters: int) -> float:
     """Return the nats x per inner draw for which rounds ∝ 1/x, each of a pass and eˣ proposals, take the least time.
 
     >>> round(cheapest_nats(100, 20), 1), round(cheapest_nats(100_000, 60), 1)
-    (1.6, 3.2)
+    (1.5, 3.2)
     """
     proposal = PROPOSAL + min(rows, parameters) * parameters * LOOKED_UP
     ratio = (rows * parameters * CELL + ROUND) / proposal
