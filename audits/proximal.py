@@ -175,7 +175,9 @@ def _hockey_stick(epsilon: float, edges: Array, weight: Array, one: Array, other
 def worst_ratio(pair: Neighbours, claim: GaussianDP | None = None) -> float:
     """Return the largest exact/claimed δ over directions and ε."""
     guarantee = claim or pair.claim
-    ratios = [delta / guarantee.delta(epsilon) for (_, epsilon), delta in deltas(pair).items() if guarantee.delta(epsilon) > SMALLEST]
+    ratios = [
+        delta / guarantee.delta(epsilon) for (_, epsilon), delta in deltas(pair).items() if guarantee.delta(epsilon) > SMALLEST
+    ]
     return max(ratios, default=0.0)
 
 

@@ -88,7 +88,9 @@ def test_bounds_that_the_sampler_relies_on(loss):
 def test_weights_multiply():
     u, step, _ = points(5)
     weights = np.arange(1.0, 6.0)
-    assert np.array_equal(bregman(WeightedLoss(LogisticLoss()), u, step, weights[:, None]), weights * bregman(LogisticLoss(), u, step))
+    assert np.array_equal(
+        bregman(WeightedLoss(LogisticLoss()), u, step, weights[:, None]), weights * bregman(LogisticLoss(), u, step)
+    )
     both = bregman(WeightedLoss(SquaredLoss(1.0)), u, step, np.column_stack([weights, u]))
     assert np.array_equal(both, weights * 0.5 * step**2)
 

@@ -26,6 +26,7 @@ __all__ = [
     "cheapest_nats",
     "curvature_bound",
     "public_schedule",
+    "rounding_bound",
     "rounds_for_folds",
     "rounds_for_slack",
     "slack_schedule",
@@ -158,3 +159,19 @@ def slack_schedule(
     step = step_for(curvature, wanted)
     rounds = rounds_for_slack(step, slack, distance=math.sqrt(count("parameters", parameters)) + offset)
     return _work(step, rounds, min(wanted + HEADROOM, 0.5 * curvature), parameters)
+
+
+def rounding_bound(work: Work, *, parameters: int, terms: int, pull: float, bend: float = 0.0) -> float:
+    """Return how far in total variation rounding can move a draw, in the worst case over all roundings (docs/samplers.md).
+
+    ``terms`` is the longest chain of additions in a sum over records (rows of a block plus number of blocks), ``pull`` is
+    βN·max|z|·(Lip + s·v) in the prior's units and ``bend`` κ·v, where v bounds |z||θ| along the chain.
+
+    >>> work = public_schedule(curvature=200.0, parameters=20, e_folds=3.0, nats=1.0)
+    >>> f"{rounding_bound(work, parameters=20, terms=500, pull=100.0):.0e}"
+    '1e-10'
+    """
+    longest, nats = terms + parameters, math.log(work.proposals)
+    acceptance = (64 + longest + bend * parameters + 2 * parameters * math.sqrt(parameters)) * nats
+    gradient = 0.4 * math.sqrt(work.step / (1 + work.step)) * longest * pull
+    return 2.0**-53 * work.rounds * (acceptance + gradient)
