@@ -1,8 +1,8 @@
 """Exact privacy of the proximal sampler's k-th iterate by density propagation, against the claim of `proximal-last-iterate`.
 
 One round takes a density p to e^{−U}·γ∗((p∗γ)/(e^{−U}∗γ)), γ the Gaussian of variance η: two products with a positive matrix, so
-that every value keeps its digits however far in a tail. Potentials of random neighbours (kinked, smooth, steep or flat, far to one
-side) on the line, on an interval, and in the plane; hockey-stick divergences of the last iterates in both directions.
+that every value keeps its digits however far in a tail. Potentials of random neighbours (kinked, smooth, steep or flat, far to
+one side) on the line, on an interval, and in the plane; hockey-stick divergences of the last iterates in both directions.
 
     python audits/proximal.py --pairs 1000 --report docs/audit-proximal.md
 """
@@ -144,7 +144,7 @@ def deltas(pair: Neighbours) -> dict[tuple[str, float], float]:
     else:
         low, high = pair.interval
     mesh = _mesh(low, high, 0.4 * min(1.0, math.sqrt(pair.step)), pair.breaks)
-    edges, x, weight = mesh
+    _, x, weight = mesh
     p, q = (propagate(f, pair, s, mesh) for f, s in zip((pair.first, pair.second), starts, strict=True))
     at_p, at_q = p(x), q(x)
     mass_p, mass_q = float(weight @ at_p), float(weight @ at_q)
@@ -153,18 +153,21 @@ def deltas(pair: Neighbours) -> dict[tuple[str, float], float]:
     found = {}
     for name, one, other, f, g in (("forward", at_p, at_q, p, q), ("backward", at_q, at_p, q, p)):
         for epsilon in EPSILONS:
-            found[name, epsilon] = _hockey_stick(epsilon, edges, weight, one, other, f, g)
+            found[name, epsilon] = _hockey_stick(epsilon, mesh, (one, other), (f, g))
     return found
 
 
-def _hockey_stick(epsilon: float, edges: Array, weight: Array, one: Array, other: Array, f: Any, g: Any) -> float:
+def _hockey_stick(epsilon: float, mesh: tuple[Array, Array, Array], values: tuple[Array, Array], laws: tuple[Any, Any]) -> float:
+    """Return ∫ (p − e^ε q)₊: panel by panel, those in which the densities cross on a finer mesh."""
+    edges, _, weight = mesh
+    (one, other), (f, g) = values, laws
     excess = (one - math.exp(epsilon) * other).reshape(-1, len(NODES))
     parts = (np.maximum(excess, 0) * weight.reshape(excess.shape)).sum(axis=1)
     cut = np.flatnonzero(((excess > 0).any(axis=1) & (excess <= 0).any(axis=1)) & (np.abs(excess).max(axis=1) > 1e-14))
     for panel in cut:
         fine = np.linspace(edges[panel], edges[panel + 1], PIECES + 1)
-        values = f(fine) - math.exp(epsilon) * g(fine)
-        a, b = values[:-1], values[1:]
+        heights = f(fine) - math.exp(epsilon) * g(fine)
+        a, b = heights[:-1], heights[1:]
         crossing = (a > 0) != (b > 0)
         top, drop = np.maximum(a, b), np.where(crossing, np.abs(a - b), 1.0)
         area = np.where(crossing, 0.5 * top * top / drop, 0.5 * (np.maximum(a, 0) + np.maximum(b, 0)))
@@ -175,10 +178,8 @@ def _hockey_stick(epsilon: float, edges: Array, weight: Array, one: Array, other
 def worst_ratio(pair: Neighbours, claim: GaussianDP | None = None) -> float:
     """Return the largest exact/claimed δ over directions and ε."""
     guarantee = claim or pair.claim
-    ratios = [
-        delta / guarantee.delta(epsilon) for (_, epsilon), delta in deltas(pair).items() if guarantee.delta(epsilon) > SMALLEST
-    ]
-    return max(ratios, default=0.0)
+    exact = deltas(pair)
+    return max((exact[key] / guarantee.delta(key[1]) for key in exact if guarantee.delta(key[1]) > SMALLEST), default=0.0)
 
 
 # -- the plane -----------------------------------------------------------------------------------------------------
@@ -249,8 +250,8 @@ def main() -> None:
         f"{time.perf_counter() - started:.0f} s. Written by the script.",
         "",
         "Exact δ(ε) of the k-th iterate over the δ(ε) that `proximal-last-iterate` claims, the larger of both directions and of "
-        f"ε = {', '.join(f'{e:g}' for e in EPSILONS)}, for random neighbours: common and exchanged losses kinked, smooth, steep, flat "
-        "or far to one side, steps 0.02 to 20, with and without restriction to an interval. The mesh is good to 1e-5.",
+        f"ε = {', '.join(f'{e:g}' for e in EPSILONS)}, for random neighbours: common and exchanged losses kinked, smooth, steep, "
+        "flat or far to one side, steps 0.02 to 20, with and without restriction to an interval. The mesh is good to 1e-5.",
         "",
         "| parameters | rounds | pairs | largest ratio | median |",
         "|---|---|---|---|---|",

@@ -1,7 +1,7 @@
 """Proximal draws against exact laws: of the k-th iterate on a mesh, of the posterior by quadrature, of independent marginals.
 
-Kolmogorov-Smirnov statistics are compared with the asymptotic quantile of false-alarm rate 1e-4 per test; about 90 statistics make
-0.9 % over the file, and the seeds are fixed.
+Kolmogorov-Smirnov statistics are compared with the asymptotic quantile of false-alarm rate 1e-4 per test; about 90 statistics
+make 0.9 % over the file, and the seeds are fixed.
 """
 
 import math

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 import gibbsafe as gs
 from gibbsafe.privacy import GaussianDP
-from gibbsafe.theorems import Constants, compare, get
+from gibbsafe.theorems import compare, get
 from gibbsafe.theorems.proximal_last_iterate import share_of_posterior
 
 from ..audit.loading import load

@@ -99,7 +99,7 @@ class Rounds:
         self.extra = extra if extra.any() else None
         # βsΣ w(zᵀd)² ≤ S|d|²_M: the inner potential's curvature lies between `precision` and this much more.
         self.damping = 1 / (self.precision + 0.5 * geometry.curvature * metric + 0.5 * float(extra.max()))
-        self.move = None if hessian is None else np.linalg.inv(hessian + np.diag(self.pull))
+        self.move = None if hessian is None else _inverse(hessian + np.diag(self.pull))
         self.judge = Judge(posterior, metric, geometry.largest, posterior.dimension * step / (1 + step))
         self._together = 2.0
 
@@ -192,3 +192,12 @@ class Rounds:
         """Exponentials less what the prior's anisotropy costs on a ball: the records' share must not exceed them."""
         patience = generator.standard_exponential(len(steps))
         return patience if self.extra is None else np.asarray(patience - 0.5 * np.square(steps) @ self.extra)
+
+
+def _inverse(matrix: Floats) -> Floats | None:
+    """The inverse, or None where rounding leaves none: plain gradient moves do as well, only slower."""
+    try:
+        inverse: Floats = np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return None
+    return inverse if np.isfinite(inverse).all() else None
