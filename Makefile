@@ -31,6 +31,7 @@ audit: install
 	$(BIN)/python audits/privacy.py $(if $(QUICK),--quick --effort 60 --draws 2000,--effort 100 --draws 10000) --report docs/audit.md
 	$(BIN)/python audits/proximal.py --pairs $(if $(QUICK),200,3000) --report docs/audit-proximal.md
 	$(BIN)/python audits/interval_coverage.py --scale $(if $(QUICK),0.05,1) --report docs/audit-intervals.md
+	$(BIN)/python audits/hostile.py --share $(if $(QUICK),0.01,1) --report docs/audit-hostile.md
 	.ci/postgres $(BIN)/python audits/ledger_kill.py --kills $(if $(QUICK),20,1000) --report docs/audit-ledger.md
 	$(BIN)/python audits/fuzz_inputs.py --cases $(if $(QUICK),500,10000) --report docs/audit-fuzz.md
 
@@ -48,7 +49,7 @@ audit: install
 	touch $@
 
 # One file per question; the page is written from whatever results exist.
-BENCHMARKS := main_line tightness families means utility estimates heavy_tails schedules speed scale contamination network_statistics
+BENCHMARKS := main_line tightness families means utility estimates heavy_tails schedules speed draws scale contamination network_statistics
 bench: .venv-bench/installed .venv-peers/installed
 	for name in $(BENCHMARKS); do .venv-bench/bin/python benchmarks/$$name.py $(if $(QUICK),--quick) || exit 1; done
 	$(if $(QUICK),,.venv-bench/bin/python benchmarks/out_of_core.py --gigabytes 2 --memory 200MB)

@@ -1,6 +1,5 @@
 """Identical records merged: exactly which, in which order, and when it is not done. The oracle is a dictionary of bytes."""
 
-import time
 from collections import Counter
 
 import numpy as np
@@ -12,9 +11,7 @@ from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.spool import Spool
 from gibbsafe.errors import DomainError
 from gibbsafe.models import LogisticRegression
-from gibbsafe.models.losses import LogisticLoss
 from gibbsafe.models.model import EncodingOptions
-from gibbsafe.samplers import GibbsPosterior
 
 
 def contents(rows, targets, weights=None):
@@ -127,20 +124,15 @@ def test_one_category_of_59_levels():
     assert merged.n_rows == 30_000
 
 
-def test_a_vain_attempt_takes_about_a_gradient():
-    """0.8 gradients at n = 1e6, p = 20 (and 0.9 where only the last column tells records apart); 4 leaves room for noise."""
-    rows = np.random.default_rng(0).standard_normal((200_000, 20))
-    posterior = GibbsPosterior(Blocks(rows), LogisticLoss(), 1.0, 1.0, 0.0)
-
-    def seconds(action):
-        times = []
-        for _ in range(5):
-            start = time.perf_counter()
-            action()
-            times.append(time.perf_counter() - start)
-        return min(times)
-
-    assert seconds(lambda: merge_identical(posterior.data)) < 4 * seconds(lambda: posterior.gradient(np.zeros(20)))
+@pytest.mark.parametrize("column", [0, -1])
+def test_a_vain_attempt_ends_after_little_more_than_a_quarter_of_the_rows(column, monkeypatch):
+    """At n = 1e6, p = 20 that takes 0.7 to 0.9 of a compiled gradient; rows are counted here, clocks of busy machines jump."""
+    hashed, mixed = [], compression._mixed
+    monkeypatch.setattr(compression, "_mixed", lambda bits: hashed.append(len(bits) * (bits.ndim == 2)) or mixed(bits))
+    rows = np.ones((400_000, 20))
+    rows[:, column] = np.random.default_rng(0).standard_normal(400_000)
+    assert merge_identical(Blocks(rows)).weights is None
+    assert sum(hashed) < 0.3 * len(rows)
 
 
 def test_blocks_with_weights():

@@ -51,6 +51,12 @@ def close(first, second, tolerance=1e-12):
     np.testing.assert_allclose(first, second, rtol=tolerance, atol=tolerance * max(1.0, float(np.abs(first).max(initial=0))))
 
 
+def numbers_in(sums):
+    """The arrays and numbers of a dataclass, those of dataclasses in it included."""
+    for value in (getattr(sums, field.name) for field in dataclasses.fields(sums)):
+        yield from numbers_in(value) if dataclasses.is_dataclass(value) else [value]
+
+
 @pytest.mark.parametrize("loss", SMOOTH + KINKED, ids=str)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_pass_counts_the_records(loss, dtype):
@@ -85,9 +91,8 @@ def test_the_envelopes_sums_count_the_records(loss):
     plain, merged = both(loss)
     frame = moments.Frame.at(find_mode(plain), plain)
     for make in (moments.taylor, moments.cubic, lambda *pair: moments.grams(*pair, (0.9, 4.0, 40.0))):
-        first, second = make(plain, frame), make(merged, frame)
-        for field in dataclasses.fields(first):
-            close(getattr(first, field.name), getattr(second, field.name), 1e-11)
+        for first, second in zip(numbers_in(make(plain, frame)), numbers_in(make(merged, frame)), strict=True):
+            close(first, second, 1e-11)
     for first, second in zip(fourth.fourth_moments(plain, frame), fourth.fourth_moments(merged, frame), strict=True):
         assert np.linalg.norm(first.matrix - second.matrix, 2) <= first.error + second.error
         close(first.error, second.error, 1e-10)
@@ -106,7 +111,8 @@ def test_the_screen_and_the_squeeze_bound_the_records_potential(loss):
     if envelope.squeeze is not None:
         frame = envelope.certificates.frame
         low, high = envelope.squeeze.rises(points)
-        rise = plain.values(frame.thetas(points)) - frame.value
+        thetas, mode = envelope.origin + frame.thetas(points), envelope.origin + frame.centre
+        rise = plain.values(thetas) - plain.values(mode[None])
         assert (low <= rise + 1e-9).all()
         assert (high >= rise - 1e-9).all()
 

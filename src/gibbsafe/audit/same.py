@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +66,7 @@ def same_mechanism(
     mechanism: Callable[[Any], Any] | None = None,
     describe: Describe = describe_release,
     records: list[Any] | None = None,
+    pairs: Iterable[tuple[str, Any, Any]] | None = None,
 ) -> SameMechanism:
     """Release on hostile neighbours and compare how: both must release, with the same sampler, grid, steps and slack.
 
@@ -75,13 +76,14 @@ def same_mechanism(
         mechanism: what to run on a data set instead of `plan.release` (with invalid entries replaced).
         describe: from what the mechanism returns to the fields that are compared; by default a release's certificate.
         records: extreme records, data sets of one; by default the model's own `corners`.
+        pairs: (situation, data set, neighbour) to compare instead of all these.
 
     The situations: one record differs and with it all labels are equal or a column is constant, a record at the clip, at 1e300,
     with a NaN replaced, and under add-remove the last record removed.
     """
     run = mechanism or (lambda each: plan.release(each, on_invalid="replace", progress=False, **persons_for(plan, each)))
     tried = []
-    for situation, first, second in hostile_neighbours(plan, data, records):
+    for situation, first, second in hostile_neighbours(plan, data, records) if pairs is None else pairs:
         tried.append(situation)
         seen = [_described(run, describe, each) for each in (first, second)]
         for field in seen[0].keys() | seen[1].keys():

@@ -56,6 +56,11 @@ class WeightedLoss(Loss):
         """K₅: a ratio, free of the weight."""
         return self.loss.quintic_ratio
 
+    @property
+    def granularity(self) -> float:
+        """That of one record."""
+        return self.loss.granularity
+
     def value(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return _weight(u, y) * self.loss.value(u, _target(y))
 

@@ -47,13 +47,14 @@ def cholesky(matrix: Floats) -> Floats:
             lift = max(10 * lift, 1e-15)
 
 
-def find_mode(posterior: GibbsPosterior) -> Mode:
-    """Damped Newton from the prior centre.
+def find_mode(posterior: GibbsPosterior, start: Floats | None = None) -> Mode:
+    """Damped Newton from ``start``, or from the prior centre.
 
-    A full step is halved until the potential falls by a tenth of what the local quadratic promises (to within rounding);
-    U is strictly convex, so the steps converge from anywhere.
+    A full step is halved until the potential falls by a tenth of what the local quadratic promises, to within rounding, or its
+    slope along the step is halved, which rounding of the potential cannot hide; U is strictly convex, so the steps converge
+    from anywhere.
     """
-    centre = np.array(posterior.prior_centre)
+    centre = np.array(posterior.prior_centre if start is None else start)
     value, gradient, hessian = posterior.value_gradient_hessian(centre)
     passes = 1
     while True:
@@ -67,7 +68,8 @@ def find_mode(posterior: GibbsPosterior) -> Mode:
             trial = posterior.value_gradient_hessian(centre - scale * step)
             passes += 1
             promised = 0.1 * scale * decrement**2
-            if trial[0] <= value - promised + 1e-12 * (1 + abs(value)) or passes >= MAXIMUM_PASSES:
+            flatter = abs(float(trial[1] @ step)) <= 0.5 * decrement**2
+            if flatter or trial[0] <= value - promised + 1e-12 * (1 + abs(value)) or passes >= MAXIMUM_PASSES:
                 break
             scale *= 0.5
         centre = centre - scale * step
