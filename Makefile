@@ -29,6 +29,7 @@ lint: install
 audit: install
 	$(BIN)/python audits/shell_acceptance.py $(if $(QUICK),--proposals 200000,--proposals 10000000) --report docs/audit-shell.md
 	$(BIN)/python audits/privacy.py $(if $(QUICK),--quick --effort 60 --draws 2000,--effort 100 --draws 10000) --report docs/audit.md
+	$(BIN)/python audits/proximal.py --pairs $(if $(QUICK),200,3000) --report docs/audit-proximal.md
 	$(BIN)/python audits/interval_coverage.py --scale $(if $(QUICK),0.05,1) --report docs/audit-intervals.md
 	$(BIN)/python audits/hostile.py --share $(if $(QUICK),0.01,1) --report docs/audit-hostile.md
 	.ci/postgres $(BIN)/python audits/ledger_kill.py --kills $(if $(QUICK),20,1000) --report docs/audit-ledger.md

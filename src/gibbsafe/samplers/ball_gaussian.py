@@ -9,7 +9,6 @@ does not change its law, since both have the same.
 
 from __future__ import annotations
 
-import math
 from typing import TypeAlias
 
 import numpy as np
@@ -25,6 +24,9 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Gaussian draws before the other route is taken.
 TRIES = 8
+#: Terms of the series of an incomplete gamma function, each at most half the last.
+SERIES_TERMS = 60
+GOLDEN = (5**0.5 - 1) / 2
 
 
 def draw_in_ball(means: Floats, deviation: float, radius: float, generator: np.random.Generator) -> Floats:
@@ -46,16 +48,12 @@ def draw_in_ball(means: Floats, deviation: float, radius: float, generator: np.r
 
 def _log_gamma_share(shape: float, x: Floats) -> Floats:
     """log P(shape, x), the regularised lower incomplete gamma function, also where it underflows."""
+    # P = x^a e^{−x}/Γ(a+1) · Σ_k x^k/((a+1)…(a+k)): below half the shape, terms fall at least like 2^−k
+    small = np.minimum(x, 0.5 * (shape + 1))
+    series = 1 + np.cumprod(small[..., None] / (shape + np.arange(1, SERIES_TERMS)), axis=-1).sum(axis=-1)
     with np.errstate(divide="ignore", under="ignore"):
-        plain = np.log(gammainc(shape, x))
-        # P = x^a e^{−x}/Γ(a+1) · Σ x^k/((a+1)…(a+k)); for x < 1 twenty terms are more than enough
-        term, series = np.ones_like(x), np.ones_like(x)
-        small = np.minimum(x, 1.0)
-        for k in range(1, 21):
-            term = term * small / (shape + k)
-            series = series + term
-        tail = shape * np.log(x) - x - gammaln(shape + 1) + np.log(series)
-    return np.where(x < 1, tail, plain)
+        near = shape * np.log(x) - x - gammaln(shape + 1) + np.log(series)
+        return np.asarray(np.where(x <= small, near, np.log(gammainc(shape, x))))
 
 
 def _by_slices(means: Floats, radius: float, generator: np.random.Generator) -> Floats:
@@ -64,38 +62,50 @@ def _by_slices(means: Floats, radius: float, generator: np.random.Generator) -> 
     norms = np.linalg.norm(means, axis=1)
     along = means / np.maximum(norms, 1e-300)[:, None]
     along[norms == 0] = np.eye(1, p)
-    rest_shape = (p - 1) / 2
-
-    def height(t: Floats, index: Indices) -> Floats:
-        rest = np.maximum(radius**2 - t**2, 0.0) / 2
-        base = -0.5 * np.square(t - norms[index])
-        return np.asarray(base if p == 1 else base + _log_gamma_share(rest_shape, rest))
-
     everyone = np.arange(k)
-    mode = _modes(lambda t: height(t, everyone), radius, k)
-    top = height(mode, everyone)
-    low, high = np.minimum(-radius - mode, 0.0), np.maximum(radius - mode, 0.0)
-    density = LogConcave(
-        lambda x, index: np.minimum(height(mode[index] + x, index) - top[index], 0.0), low, high, np.full(k, 1.0)
-    )
-    t = np.clip(mode + density.draw(everyone, generator), -radius, radius)
+    t = _Slice(norms, radius, p).draw(everyone, generator)
     if p == 1:
-        return t[:, None] * along
-    room = np.maximum(radius**2 - t**2, 1e-300) / 2
-    squares = 2 * TrimmedGamma(np.full(k, rest_shape), np.ones(k), np.zeros(k), room).draw_values(everyone, generator)
+        return np.asarray(t[:, None] * along)
+    room = np.maximum((radius - t) * (radius + t), 1e-300) / 2
+    squares = 2 * TrimmedGamma(np.full(k, (p - 1) / 2), np.ones(k), np.zeros(k), room).draw_values(everyone, generator)
     directions = generator.standard_normal((k, p))
     directions -= (directions * along).sum(axis=1, keepdims=True) * along
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     return np.asarray(t[:, None] * along + np.sqrt(squares)[:, None] * directions)
 
 
-def _modes(height: object, radius: float, k: int) -> Floats:
-    """Maxima of concave functions on [−radius, radius] by golden section (to about 1e-8 of the radius)."""
-    assert callable(height)
-    low, high = np.full(k, -radius), np.full(k, radius)
-    ratio = (math.sqrt(5) - 1) / 2
-    for _ in range(60):
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        rising = height(left) < height(right)
-        low, high = np.where(rising, left, low), np.where(rising, high, right)
-    return np.asarray((low + high) / 2)
+class _Slice(LogConcave):
+    """The coordinate along the mean, for means of these norms in p dimensions."""
+
+    def __init__(self, norms: Floats, radius: float, parameters: int) -> None:
+        self._norms, self._radius, self._p = norms, radius, parameters
+        everyone = np.arange(len(norms))
+        self.mode = self._modes(everyone)
+        self._top = self._height(self.mode, everyone)
+        low, high = np.minimum(-radius - self.mode, 0.0), np.maximum(radius - self.mode, 0.0)
+        super().__init__(self._relative, low, high, np.ones(len(norms)))
+
+    def _height(self, t: Floats, index: Indices) -> Floats:
+        """Log density up to a constant: ½((radius − norm)² − (t − norm)²), multiplied out so that far means leave no error."""
+        base = 0.5 * (self._radius - t) * (t + self._radius - 2 * self._norms[index])
+        if self._p == 1:
+            return np.asarray(base)
+        return np.asarray(
+            base + _log_gamma_share((self._p - 1) / 2, np.maximum((self._radius - t) * (self._radius + t), 0.0) / 2)
+        )
+
+    def _relative(self, x: Floats, index: Indices) -> Floats:
+        return np.asarray(np.minimum(self._height(self.mode[index] + x, index) - self._top[index], 0.0))
+
+    def _modes(self, everyone: Indices) -> Floats:
+        """Maxima by golden section."""
+        low, high = np.full(len(everyone), -self._radius), np.full(len(everyone), self._radius)
+        for _ in range(60):
+            left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+            rising = self._height(left, everyone) < self._height(right, everyone)
+            low, high = np.where(rising, left, low), np.where(rising, high, right)
+        return np.asarray((low + high) / 2)
+
+    def draw(self, index: Indices, generator: np.random.Generator) -> Floats:
+        """One exact draw of the coordinate from each."""
+        return np.asarray(np.clip(self.mode[index] + super().draw(index, generator), -self._radius, self._radius))

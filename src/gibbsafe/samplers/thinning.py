@@ -8,7 +8,7 @@ they stand there, by whole numbers, so that no probability is rounded.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -52,4 +52,4 @@ def random_access(data: RowBlocks) -> RandomAccess | None:
     """Return random access to the records, or None where they are streamed and a pass has to do."""
     if isinstance(data, Blocks):
         return InMemory(data)
-    return data if hasattr(data, "take") else None
+    return cast("RandomAccess", data) if hasattr(data, "take") else None

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from gibbsafe._numerics import exp
-from gibbsafe.samplers.proximal_schedule import LARGEST_STEP, rounds_for_folds, rounds_for_slack, step_for
+from gibbsafe.samplers.proximal_schedule import LARGEST_STEP, cheapest_nats, rounds_for_folds, rounds_for_slack, step_for
 from gibbsafe.samplers.shell_work import largest_ratio, log_evaluations
 
 __all__ = ["PublicPosterior", "Work", "proximal_schedule", "proximal_work", "shell_work", "slack_work"]
@@ -19,8 +19,8 @@ __all__ = ["PublicPosterior", "Work", "proximal_schedule", "proximal_work", "she
 QUICK_SECONDS = 60.0
 #: Nats that a proximal round drawn by its tangent may cost: a round proposes at most e^nats points in expectation.
 TANGENT_NATS = (1.0, 2.0, 3.0, 4.0)
-#: The same of rounds from the mode.
-SLACK_NATS = 1.0
+#: Bound on the gradient left at an approximate mode, in the prior's units: it enters by its logarithm.
+MODE_OFFSET = 100.0
 #: Nats that one drawn by the shell sampler may cost; passes of its set-up.
 SHELL_NATS = (3.0, 4.0, 5.0, 6.0)
 SHELL_PASSES = 8.0
@@ -156,6 +156,6 @@ def slack_work(posterior: PublicPosterior, draws: int, slack: float) -> Work:
     """Return what draws within total variation γ of the posterior cost at most: rounds from the mode (Theorem B)."""
     if posterior.rows is None:
         return Work(0, math.inf, None)
-    step = step_for(posterior.curvature, SLACK_NATS)
-    rounds = rounds_for_slack(step, slack, parameters=posterior.parameters, offset=1.0)
+    step = step_for(posterior.curvature, cheapest_nats(posterior.rows, posterior.parameters))
+    rounds = rounds_for_slack(step, slack, distance=math.sqrt(posterior.parameters) + MODE_OFFSET)
     return _by_tangents(posterior, draws, step, rounds) or Work(rounds, math.inf, math.inf)
