@@ -163,9 +163,9 @@ class BayesianNetwork(TableFamily):
         return tuple(names)
 
     @property
-    def record_width(self) -> float:
+    def block_widths(self) -> tuple[float, ...]:
         """One factor per node."""
-        return up(math.fsum(table.width for table in self.tables))
+        return tuple(table.width for table in self.tables)
 
     def cell_guarantee(self, node: str, inverse_temperature: float = 1.0) -> BoundedRange:
         """Return what a draw reveals of one cell of a row: 2β times the widths of the node's factor and its children's (E19)."""

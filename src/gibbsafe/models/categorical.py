@@ -65,9 +65,9 @@ class Categorical(TableFamily):
         return (Table(1, len(self._states), self.smallest_probability, self.concentration),)
 
     @property
-    def record_width(self) -> float:
+    def block_widths(self) -> tuple[float, ...]:
         """One factor."""
-        return self.tables[0].width
+        return (self.tables[0].width,)
 
     @classmethod
     def trimmed_for(cls, budget: Budget, *, states: Any, draws: int = 1, **declaration: Any) -> Self:

@@ -61,7 +61,7 @@ def _printed(ratio: float, floor: float, rate: float, distance: float) -> float:
 
 
 def _range_tv(family: Family) -> float:
-    width = family.metric_constants().difference_range
+    width = family.metric_constants().whole_difference_range
     assert width is not None
     return range_gap(width).total_variation
 
@@ -126,7 +126,7 @@ def _normal() -> LemmaRow:
 def _multivariate() -> LemmaRow:
     low, high, dimension = 1.0, 2.0, 2
     family = MultivariateNormalPrecision(dimension=dimension, trim=(low, high), bound=1.0)
-    lipschitz, width = family.metric_constants().metric_lipschitz, family.metric_constants().difference_range
+    lipschitz, width = family.metric_constants().metric_lipschitz, family.metric_constants().whole_difference_range
     assert lipschitz is not None
     assert width is not None
     away = MultivariateNormalPrecision(dimension=dimension, trim=(low, high), bound=1.0, mean=(0.5, 0.0))
@@ -141,7 +141,7 @@ def _network() -> LemmaRow:
     names = [f"node{k}" for k in range(nodes)]
     parents = {name: [before] for before, name in pairwise(names)}
     family = BayesianNetwork(states=dict.fromkeys(names, states), parents=parents, smallest_probability=smallest)
-    width = family.metric_constants().difference_range
+    width = family.metric_constants().whole_difference_range
     assert width is not None
     paper = 2 * max(family.connectivity) * math.log(1 / smallest)
     corrected = 2 * nodes * math.log(1 / smallest)
