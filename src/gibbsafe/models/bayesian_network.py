@@ -69,6 +69,7 @@ class BayesianNetwork(TableFamily):
     """
 
     name = "BayesianNetwork"
+    is_likelihood = True
     states: Any
     parents: Any = field(default_factory=dict)
     smallest_probability: Any

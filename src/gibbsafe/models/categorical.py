@@ -37,6 +37,7 @@ class Categorical(TableFamily):
     """
 
     name = "Categorical"
+    is_likelihood = True
     metric: ClassVar[Metric] = Metric.hamming()
     states: tuple[Any, ...] | int
     smallest_probability: float

@@ -46,6 +46,7 @@ class MarkovChain(TableFamily):
     """
 
     name = "MarkovChain"
+    is_likelihood = True
     metric: ClassVar[Metric] = Metric("changed states, twice", _changed_states)
     states: tuple[Any, ...] | int
     length: int

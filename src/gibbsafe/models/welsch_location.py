@@ -80,6 +80,7 @@ class WelschLocation(Family):
     """
 
     name = "WelschLocation"
+    is_likelihood = False
     theorems = ("bounded-range", "exponential-mechanism")
     metric: ClassVar[Metric] = Metric.hamming()
     prior_fields = ("bounds", "prior_mean", "prior_scale")
