@@ -10,7 +10,20 @@ import math
 import struct
 from collections.abc import Callable, Iterable
 
-__all__ = ["FLOOR", "SLACK", "at_most", "ceiling", "down", "exp", "greatest", "half_square", "least", "root_sum_of_squares", "sum_up", "up"]
+__all__ = [
+    "FLOOR",
+    "SLACK",
+    "at_most",
+    "ceiling",
+    "down",
+    "exp",
+    "greatest",
+    "half_square",
+    "least",
+    "root_sum_of_squares",
+    "sum_up",
+    "up",
+]
 
 #: Smallest normal double: an upper bound on a positive number that underflows.
 FLOOR = 2.2250738585072014e-308
