@@ -61,6 +61,9 @@ class Model(ABC):
     sampler_remedy: ClassVar[str] = ""
     #: Whether its posterior counts weighted rows, so that identical records may be merged before the passes of a sampler.
     counts_weights: ClassVar[bool] = False
+    #: Whether −loss is the log-likelihood of records, so that data noise follows from the curvature (`gibbsafe.intervals`). Every
+    #: model declares it; what does not is treated as a mere loss, whose intervals are wider. Simulating records does not decide it.
+    is_likelihood: ClassVar[bool] = False
     #: When the standard deviation of `typical_sd` is to be expected.
     typical_case: ClassVar[str] = "if records are ordinary"
 
