@@ -215,7 +215,8 @@ class Request:
         if self.n is None or self.adjacency == Adjacency.ADD_REMOVE:
             raise PremiseError("n: the Langevin step needs a public number of records; use replace-one")
         per_beta, gap = self._per_beta(mu, radius)
-        rate = 1.9 / (self.n * self._gibbs.loss.smoothness + 2 * per_beta / 3)
+        most_rows = self.n * self.rows_per_person  # n persons; with one row each, n records
+        rate = 1.9 / (most_rows * self._gibbs.loss.smoothness + 2 * per_beta / 3)
         steps = max(1, math.ceil(1 / (rate * per_beta)))
         keep = 1 - rate * per_beta / 3
         last = keep**steps

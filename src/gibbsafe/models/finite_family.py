@@ -227,11 +227,11 @@ class FiniteFamily(Family):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return the code of every record's outcome."""
-        values, person = read_response(data, self.target, persons)
+        values = read_response(data, self.target)
         codes = encode_states(values, self._labels, options.on_invalid, self.target)
-        return Blocks(codes[options.kept(len(codes), person)][:, None])
+        return Blocks(codes[:, None])
 
     def posterior(self, data: Blocks, stage: Stage, centre: Array) -> FinitePosterior:
         """Return log prior + β Σ counts·log-likelihood for every parameter; how many bits the weights have is public."""
