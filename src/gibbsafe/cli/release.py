@@ -31,7 +31,7 @@ def release(
     storage: Annotated[str, typer.Option(help="float64, or float32 for half the memory.")] = "float64",
     untrusted_study: Annotated[
         bool,
-        typer.Option("--untrusted-study", help="Charge before any record is decoded, replace invalid entries; needs --ledger."),
+        typer.Option("--untrusted-study", help="Charge before a record is decoded, replace invalid entries."),
     ] = False,
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Let refusals name values, rows and counts: for the curator only.")

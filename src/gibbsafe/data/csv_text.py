@@ -6,6 +6,7 @@ own, whatever it holds: bytes that are no text of the declared encoding, rows of
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import sys
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from gibbsafe._validate import fail
 
 __all__ = ["CsvFormat", "count_records", "delimiter_of", "open_text", "read_leniently"]
 
@@ -41,6 +44,10 @@ def open_text(path: Path, written: CsvFormat, errors: str = "strict") -> Iterato
     import pyarrow as pa
 
     stated = written.encoding
+    try:
+        codecs.lookup(stated)
+    except LookupError:
+        fail("csv.encoding", stated, "the name of an encoding that Python knows")
     encoding = "utf-8-sig" if stated.lower() in ("utf-8", "utf8", "utf_8") else stated
     with pa.input_stream(str(path)) as stream, io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="") as text:
         yield text

@@ -15,7 +15,7 @@ import numpy as np
 
 from gibbsafe.data.csv_text import CsvFormat, count_records, delimiter_of, open_text, read_leniently
 from gibbsafe.data.sources import readable_text
-from gibbsafe.errors import DomainError
+from gibbsafe.errors import DomainError, GibbsafeError
 
 __all__ = ["CsvFormat", "FileTable", "column_names"]
 
@@ -32,7 +32,7 @@ def one_line_errors(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except DomainError:
+    except GibbsafeError:
         raise
     except (pa.ArrowException, OSError, ValueError, EOFError, KeyError, LookupError, csv.Error) as error:
         system = getattr(error, "strerror", None)  # the operating system knows the file's name, not what it holds
