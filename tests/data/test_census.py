@@ -142,7 +142,7 @@ def test_langevin_is_priced_for_the_smoothest_and_the_steepest_table(cap):
 )
 @pytest.mark.parametrize("precisions", [(1.0, 1.0), (1.0, 9.0), (9.0, 1.0)])
 def test_a_row_that_has_no_partner_costs_no_more_than_a_pair(model, precisions):
-    """A person with k rows replaced by one with fewer: k times the difference covers it if a single row's gradient is below it."""
+    """A person replaced by one with fewer rows: k times the difference covers it if a single row's gradient is below it."""
     weights = np.r_[np.full(max(model.parameters - 1, 1), precisions[0]), [precisions[1]] * (model.parameters > 1)]
     constants = model.constants(weights, adjacency=Adjacency.REPLACE_ONE, n=5, rows_per_person=3)
     blocks = np.atleast_1d(constants.prior_precision)
