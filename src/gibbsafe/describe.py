@@ -101,11 +101,15 @@ def describe_plan(plan: Plan) -> str:
     known = plan.adjacency == Adjacency.REPLACE_ONE
     utility, model = plan.utility, plan.model
     unit = "" if plan.rows_per_person == 1 else f", per person of at most {plan.rows_per_person} records"
+    counted = f"{plan.n or 0:,}{' persons' if unit else ''}"
     what = "posterior draw" if plan.purpose == "posterior" else "estimate"
     head = f"Plan: {plan.draws} {what}{'s' * (plan.draws != 1)} of {model.name}, {model.parameters} parameters"
     claim = _lines(
         [
-            ("budget", f"{plan.budget}, {plan.adjacency}{unit}" + (f", n = {plan.n:,}" if known else ", n private")),
+            (
+                "budget",
+                f"{plan.budget}, {plan.adjacency}{unit}" + (f", n = {counted}" if known else ", n private"),
+            ),
             ("guarantee", str(plan.guarantee)),
             ("theorem", f"{plan.theorem.name} ({plan.theorem.reference})"),
             *_stages(plan),

@@ -297,8 +297,9 @@ def plan(
     Args:
         model: what is public about records and loss.
         budget: (ε, δ) of the whole release.
-        n: number of records, public under replace-one and compared with the data; under add-remove a public guess for
-            predictions (or None), never compared and never printed.
+        n: number of records, public under replace-one and compared with the data; with several rows per person the number of
+            persons, each with at least one row. Under add-remove a public guess for predictions (or None), never compared and
+            never printed.
         adjacency: ``"replace-one"`` or ``"add-remove"``.
         draws: how many posterior draws are released; they compose.
         purpose: ``"posterior"`` releases draws of one posterior; ``"estimate"`` spends the budget in stages, each centred at the
@@ -333,7 +334,7 @@ def plan(
     chosen_sampler, chosen, stages = request.choose(sampler, theorem, prior, inverse_temperature)
     if chosen_sampler == "shell":
         assert isinstance(model, GibbsModel)
-        _require_conditioning(model, stages, n)
+        _require_conditioning(model, stages, None if n is None else n * cap)
     made = Plan(
         model=model,
         budget=budget,

@@ -215,7 +215,7 @@ class Request:
                 self._only_default(prior, asked)
                 return (self._langevin(self._mu(self.draws), self._radius, self._origin(), self.draws),)
             if theorem.name in (PROXIMAL, WITHIN_SLACK):
-                return (self._proximal(theorem, self._posterior(get("gaussian-dp"), prior, None), asked),)
+                return (self._proximal(theorem, self._posterior(get("gaussian-dp"), prior, None), asked, prior is not None),)
             return (self._posterior(theorem, prior, asked),)
         self._only_default(prior, asked)
         if theorem.name not in ("gaussian-dp", LANGEVIN, PROXIMAL, WITHIN_SLACK):
@@ -330,11 +330,11 @@ class Request:
             raise PremiseError(f"prior precision: {rounds:.3g} rounds would be needed (limit {MOST_ROUNDS:g}); raise it")
         return replace(exact, step=step, steps=rounds)
 
-    def _proximal(self, theorem: Theorem, exact: Stage, asked: float | None) -> Stage:
+    def _proximal(self, theorem: Theorem, exact: Stage, asked: float | None, headroom: bool) -> Stage:
         """Return the exact draw's stage with the rounds, or the slack, that the theorem prices, and the β this allows."""
         stage = self._rounds(exact) if theorem.name == PROXIMAL else replace(exact, slack=self._slack(self.draws))
         constants = stage.constants(self.model, self.adjacency, self.n, self.rows_per_person)
-        return replace(stage, inverse_temperature=self._temperature(theorem, constants, asked))
+        return replace(stage, inverse_temperature=self._temperature(theorem, constants, asked, headroom=headroom))
 
     def _slack(self, draws: int) -> float:
         """Return γ of each of this many draws: small beside the budget's δ."""
@@ -361,7 +361,8 @@ class Request:
         if self.n is None or self.adjacency == Adjacency.ADD_REMOVE:
             raise PremiseError("n: the Langevin step needs a public number of records; use replace-one")
         per_beta, gap = self._per_beta(mu, radius)
-        rate = 1.9 / (self.n * self._gibbs.loss.smoothness + 2 * per_beta / 3)
+        most_rows = self.n * self.rows_per_person  # n persons; with one row each, n records
+        rate = 1.9 / (most_rows * self._gibbs.loss.smoothness + 2 * per_beta / 3)
         steps = max(1, math.ceil(1 / (rate * per_beta)))
         keep = 1 - rate * per_beta / 3
         last = keep**steps

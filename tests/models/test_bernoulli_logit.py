@@ -38,7 +38,7 @@ def test_probabilities_and_labels():
 def test_tables_and_people():
     pa = pytest.importorskip("pyarrow")
     outcomes, people = np.arange(40) % 2, np.arange(40) // 4
-    plan = gs.plan(BernoulliLogit(target="out"), gs.Budget(1.0, 1e-6), n=40, adjacency="replace-one", rows_per_person=2)
+    plan = gs.plan(BernoulliLogit(target="out"), gs.Budget(1.0, 1e-6), n=10, adjacency="replace-one", rows_per_person=2)
     table = pa.table({"who": people, "out": outcomes})
     one = plan.release(table, persons="who", generator=np.random.default_rng(2)).draws
     two = plan.release(outcomes, persons=people, generator=np.random.default_rng(2)).draws

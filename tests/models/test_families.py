@@ -85,7 +85,7 @@ def test_people_with_several_rows_pay_for_them(name, adjacency):
     one, three = (model.constants(np.empty(0), adjacency=Adjacency.of(adjacency), n=40, rows_per_person=rows) for rows in (1, 3))
     assert three.loss_range == pytest.approx(3 * one.loss_range, rel=1e-12)
     assert three.difference_range == pytest.approx(3 * max(one.difference_range, one.loss_range), rel=1e-12)
-    plan = planned(model, adjacency, rows_per_person=3)
+    plan = planned(model, adjacency, n=8, rows_per_person=3)
     assert plan.inverse_temperature < planned(model, adjacency).inverse_temperature
     made = plan.release(records(name, 40), persons=np.arange(40) // 5, generator=np.random.default_rng(1))
     assert made.certificate["unit"] == "one person with at most 3 records"

@@ -10,7 +10,10 @@ import numpy.typing as npt
 from gibbsafe._validate import choice, fail
 from gibbsafe.audit.curves import PrivacyCurve
 from gibbsafe.audit.langevin import langevin_curve
+from gibbsafe.audit.records import persons_for
 from gibbsafe.audit.tally import tally
+from gibbsafe.data.census import Unit
+from gibbsafe.data.stream import encode_records
 from gibbsafe.errors import PremiseError
 from gibbsafe.models.model import EncodingOptions
 from gibbsafe.plan import Plan
@@ -27,7 +30,9 @@ def posteriors_of(plan: Plan, *data: Any, stage: int = -1, on_invalid: str = "er
         fail("plan", plan, "a gibbsafe.Plan")
     chosen, options = plan.stages[stage], EncodingOptions(on_invalid)
     centre = np.zeros(plan.model.parameters) if chosen.prior_centre is None else np.array(chosen.prior_centre)
-    return tuple(plan.model.posterior(tally(plan.model.encode(each, options)), chosen, centre) for each in data)
+    unit = Unit(plan.rows_per_person)  # capped as a release caps them; any number of records may be looked at
+    blocks = [encode_records(plan.model, each, options, unit=unit, **persons_for(plan, each)) for each in data]
+    return tuple(plan.model.posterior(tally(each), chosen, centre) for each in blocks)
 
 
 def exact_curve(plan: Plan, data: Any, neighbour: Any, *, route: str = "auto") -> PrivacyCurve:

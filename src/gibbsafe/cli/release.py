@@ -29,6 +29,13 @@ def release(
     purpose: Annotated[str, typer.Option(help="Why, for the ledger's readers.")] = "",
     memory: Annotated[str | None, typer.Option(help="Room for encoded rows, like 500MB; beyond it they wait on disk.")] = None,
     storage: Annotated[str, typer.Option(help="float64, or float32 for half the memory.")] = "float64",
+    untrusted_study: Annotated[
+        bool,
+        typer.Option("--untrusted-study", help="Charge before a record is decoded, replace invalid entries."),
+    ] = False,
+    show_values: Annotated[
+        bool, typer.Option("--show-values", help="Let refusals name values, rows and counts: for the curator only.")
+    ] = False,
     clipping: Annotated[bool, typer.Option("--clipping", help="Count clipped values on stderr: for the curator only.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     as_json: Json = False,
@@ -45,12 +52,18 @@ def release(
     `gibbsafe release study.toml --data table.parquet --memory 500MB --ledger ledger.db#clinic`
 
     `gibbsafe release study.toml --data table.csv --no-ledger`
+
+    `gibbsafe release theirs.toml --data table.csv --untrusted-study --ledger ledger.db#clinic`
     """
     from gibbsafe.cli.inputs import parse_size, require_new_file
     from gibbsafe.study import Study
 
     if ledger is not None and no_ledger:
         raise typer.BadParameter("--ledger and --no-ledger exclude each other")
+    if untrusted_study and (show_values or clipping):
+        raise typer.BadParameter("--untrusted-study excludes --show-values and --clipping: they show what depends on records")
+    if untrusted_study and ledger is None:
+        raise typer.BadParameter("--untrusted-study needs --ledger: whoever wrote the study must not choose the account")
     loaded = Study.load(study)
     made, room = loaded.plan(), parse_size(memory)
     account = _account(loaded, ledger, no_ledger)
@@ -66,6 +79,8 @@ def release(
         storage=storage,
         memory=room,
         progress=False if quiet or as_json else None,
+        show_values=show_values,
+        untrusted=untrusted_study,
     )
     _write(released, out, deferred)
     _tell(released, out, deferred, as_json=as_json, quiet=quiet)

@@ -80,7 +80,7 @@ def _data_noise(plan: Plan, variance: Array, dispersion: float | None) -> tuple[
     if isinstance(model, WelschLocation):
         if plan.n is None:
             raise PremiseError(f"n: the data noise of {model.name}, which is no likelihood, needs a public guess; plan with one")
-        worst = plan.rows_per_person * plan.n / (math.e * model.scale**2)
+        worst = plan.rows_per_person**2 * plan.n / (math.e * model.scale**2)  # n persons with up to k rows that may agree
         return beta**2 * worst * variance**2, "the location minimises the expected loss of records drawn independently"
     if not type(model).is_likelihood:
         raise PremiseError(

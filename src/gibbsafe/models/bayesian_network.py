@@ -200,11 +200,10 @@ class BayesianNetwork(TableFamily):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return the codes of every row, one column per node; columns of a table are found by name."""
-        columns, person = read_states(data, self.nodes, persons)
-        codes = encode_columns(columns, self.states, options.on_invalid)
-        return Blocks(codes[options.kept(len(codes), person)])
+        columns = read_states(data, self.nodes)
+        return Blocks(encode_columns(columns, self.states, options.on_invalid))
 
     @cached_property
     def _groups(self) -> list[tuple[dict[int, int], tuple[int, ...]]]:

@@ -15,7 +15,7 @@ from gibbsafe._numerics import down, up
 from gibbsafe._validate import count, fail, positive
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.sources import read_response
-from gibbsafe.domains import Labels
+from gibbsafe.domains import Labels, as_column
 from gibbsafe.errors import DomainError
 from gibbsafe.models.classifier import check_labels
 from gibbsafe.models.family import Family, check_trim
@@ -191,26 +191,24 @@ class BetaBernoulli(Family):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return the number of successes of each record."""
-        outcomes, person = read_response(data, self.target, persons)
+        outcomes = read_response(data, self.target)
         if self.trials == 1:
             successes = (Labels(*self.labels).encode(outcomes, options.on_invalid) + 1) / 2
         else:
             successes = self._counts(outcomes, options.on_invalid)
-        return Blocks(successes[options.kept(len(successes), person)][:, None])
+        return Blocks(successes[:, None])
 
     def _counts(self, outcomes: Any, on_invalid: str) -> Array:
-        try:
-            counts = np.asarray(outcomes, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DomainError(f"{self.target}: counts of successes must be numbers ({error})") from error
-        if counts.ndim != 1:
-            raise DomainError(f"{self.target}: shape {counts.shape}, but counts are one column")
+        counts = as_column(outcomes, self.target, on_invalid)
         valid = (counts >= 0) & (counts <= self.trials) & (counts == np.floor(counts))
         if not valid.all() and on_invalid != "replace":
             row = int(np.argmin(valid))
-            raise DomainError(f"{self.target}: row {row} is {counts[row]:g}, not a whole number from 0 to {self.trials}")
+            raise DomainError(
+                f"{self.target}: a record is not a whole number from 0 to {self.trials}; clean it or use on_invalid='replace'",
+                private=f"row {row} is {counts[row]:g}",
+            )
         return np.where(valid, counts, 0.0)
 
     def posterior(self, data: Blocks, stage: Stage, centre: Array) -> BetaPosterior:

@@ -76,11 +76,11 @@ class Categorical(TableFamily):
         listed = check_states("states", states)
         return cls(states=listed, smallest_probability=smallest_for(budget, len(listed), 1, draws), **declaration)
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return the code of every record's state."""
-        values, person = read_response(data, self.target, persons)
+        values = read_response(data, self.target)
         codes = encode_states(values, self._states, options.on_invalid, self.target)
-        return Blocks(codes[options.kept(len(codes), person)][:, None])
+        return Blocks(codes[:, None])
 
     def count_cells(self, data: Blocks) -> Array:
         """Return how often each state occurs."""

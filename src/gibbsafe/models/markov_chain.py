@@ -106,12 +106,11 @@ class MarkovChain(TableFamily):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return the codes of every trajectory."""
-        columns, person = read_states(data, self.time_names, persons)
+        columns = read_states(data, self.time_names)
         names = self.time_names or tuple(f"time {time}" for time in range(self.length))
-        codes = encode_columns(columns, dict.fromkeys(names, self._states), options.on_invalid)
-        return Blocks(codes[options.kept(len(codes), person)])
+        return Blocks(encode_columns(columns, dict.fromkeys(names, self._states), options.on_invalid))
 
     def count_cells(self, data: Blocks) -> Array:
         """Return how often each start and each transition occurs."""

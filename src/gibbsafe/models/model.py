@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from gibbsafe._validate import choice
 from gibbsafe.data.blocks import Blocks
-from gibbsafe.data.sources import keep_first_rows
-from gibbsafe.errors import DomainError, GibbsafeError
+from gibbsafe.errors import GibbsafeError
 from gibbsafe.models.losses import Loss
 from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers.closed_form import NormalPosterior
@@ -31,18 +30,13 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EncodingOptions:
-    """How records are read: none of it depends on the records."""
+    """How a record is read: none of it depends on the records.
+
+    Whose records they are, and how many there may be, is no business of a model: `gibbsafe.data.census` counts and caps rows.
+    """
 
     on_invalid: str = "error"
     storage: str = "float64"
-    rows_per_person: int | None = None
-    n: int | None = None
-
-    def kept(self, rows: int, persons: npt.NDArray[Any] | None) -> slice | npt.NDArray[np.intp]:
-        """Which of this many rows to keep: all, or the first ones of every person; refuse a number that is not the plan's."""
-        if self.n is not None and self.n != rows:
-            raise DomainError(f"data: {rows} records, but the plan declares n = {self.n}; make a plan for this n")
-        return slice(None) if self.rows_per_person is None else keep_first_rows(persons, rows, self.rows_per_person)
 
 
 class Model(ABC):
@@ -77,8 +71,8 @@ class Model(ABC):
         """Declared constants; of a `GibbsModel` under a Gaussian prior with these precisions (scaled, one per parameter)."""
 
     @abstractmethod
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
-        """Return clipped, encoded and scaled records; refuse what does not have the declared form."""
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+        """Return clipped, encoded and scaled records, one row each and in their order; refuse what has not the declared form."""
 
     @abstractmethod
     def stages(self, request: Request, theorem: Theorem, prior: Any, asked: float | None) -> tuple[Stage, ...]:

@@ -238,12 +238,12 @@ class MultivariateNormalPrecision(Family):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return records clipped to the ball, less the mean."""
-        features, person = read_rows(data, self.feature_names, persons)
-        matrix = require_finite(as_matrix(features, self.dimension), 0.0 if options.on_invalid == "replace" else None)
-        rows = clip_rows(np.array(matrix), self.bound) - np.array(self.mean)
-        return Blocks(rows[options.kept(len(rows), person)])
+        features = read_rows(data, self.feature_names, options.on_invalid)
+        matrix = as_matrix(features, self.dimension, on_invalid=options.on_invalid)
+        matrix = require_finite(matrix, 0.0 if options.on_invalid == "replace" else None)
+        return Blocks(clip_rows(np.array(matrix), self.bound) - np.array(self.mean))
 
     def posterior(self, data: Blocks, stage: Stage, centre: Array) -> PrecisionPosterior:
         """Return power (ν − d − 1 + βn)/2 and scale ψI + βΣ(x − mean)(x − mean)ᵀ."""

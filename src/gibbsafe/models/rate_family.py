@@ -24,8 +24,7 @@ from gibbsafe._validate import fail, non_negative, positive, real
 from gibbsafe.columns import Column, no_features
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.sources import read_response
-from gibbsafe.domains import require_finite
-from gibbsafe.errors import DomainError
+from gibbsafe.domains import as_column, require_finite
 from gibbsafe.models.family import Family, check_trim
 from gibbsafe.models.gamma_posterior import GammaPosterior
 from gibbsafe.models.model import Array, EncodingOptions, Model
@@ -195,19 +194,14 @@ class RateFamily(Family):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return the statistic of every record, clipped to the bound; what is outside the support is refused or replaced."""
-        raw, person = read_response(data, self.target, persons)
-        try:
-            records = np.asarray(raw, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DomainError(f"{self.target}: records must be numbers ({error})") from None
-        if records.ndim != 1:
-            raise DomainError(f"{self.target}: shape {records.shape}, but records are one column of numbers")
+        raw = read_response(data, self.target)
+        records = as_column(raw, self.target, options.on_invalid)
         middle = 0.5 * (self.lowest + self.bound) if options.on_invalid == "replace" else None
         finite = require_finite(records[:, None], middle, self.target)[:, 0]
         inside = self._supported(finite, options.on_invalid)
-        clipped = np.clip(inside[options.kept(len(inside), person)], self.lowest, self.bound)
+        clipped = np.clip(inside, self.lowest, self.bound)
         return Blocks(np.clip(self.statistic(clipped), *self.statistic_bounds)[:, None])
 
     def _supported(self, records: Array, on_invalid: str) -> Array:

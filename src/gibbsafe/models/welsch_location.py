@@ -123,16 +123,19 @@ class WelschLocation(Family):
             dimension=self.dimension,
         )
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return records, cut off where their loss is 1 to the last digit for every location."""
-        features, person = read_rows(data, self.feature_names, persons)
+        features = read_rows(data, self.feature_names, options.on_invalid)
         if self.dimension == 1 and np.ndim(features) == 1:
             features = np.asarray(features)[:, None]
         middle = self.bounds[0] / 2 + self.bounds[1] / 2
-        matrix = require_finite(as_matrix(features, self.dimension), middle if options.on_invalid == "replace" else None)
+        matrix = require_finite(
+            as_matrix(features, self.dimension, on_invalid=options.on_invalid),
+            middle if options.on_invalid == "replace" else None,
+        )
         reach = SATURATED * self.scale
         rows = np.clip(np.array(matrix), self.bounds[0] - reach, self.bounds[1] + reach)
-        return Blocks(rows.astype(options.storage)[options.kept(len(rows), person)])
+        return Blocks(rows.astype(options.storage))
 
     def posterior(self, data: Blocks, stage: Stage, centre: Array) -> WelschPosterior:
         """Return the posterior: sorted records and, at the first draw, an envelope."""

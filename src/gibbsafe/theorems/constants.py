@@ -104,7 +104,8 @@ class Constants:
         difference_bound: sup |ℓ(θ, x) − ℓ(θ, x′)|.  difference_range: sup over (x, x′) of its range over θ.
         sensitivity: sup |Σℓ over D − Σℓ over D′| for the adjacency that is asked for.
         prior_precision: m_π, by which −log prior is strongly convex.  prior_smoothness: M_π.
-        n: number of records (replace-one only).  minimum_n, maximum_n: public bounds on n (add-remove).
+        n: number of records (replace-one only), or of persons with up to k records each: the least number of records, with
+            ``maximum_n`` = n·k the largest.  minimum_n, maximum_n: public bounds on n (add-remove).
         record_radius: r with ‖x‖ ≤ r, for means.  dimension: number of parameters.
         slack: total-variation distance of the sampler from its target, for every data set.
         step, steps: step size and number of steps of a Langevin sampler; of the proximal sampler η and its rounds.
@@ -178,6 +179,15 @@ class Constants:
         if adjacency == Adjacency.ADD_REMOVE:
             raise PremiseError("n: private under add-remove, and this rule needs it; use replace-one")
         return int(self.need("n")[0])
+
+    def row_bounds(self, adjacency: Adjacency) -> tuple[int, int]:
+        """Return the least and the largest number of rows that any data set can have: what is public of it."""
+        if adjacency == Adjacency.ADD_REMOVE:
+            if self.maximum_n is None:
+                raise PremiseError("maximum_n: not declared, and under add-remove the step size needs a public bound on n")
+            return self.minimum_n, self.maximum_n
+        n = self.public_n(adjacency)
+        return n, n if self.maximum_n is None else self.maximum_n
 
     def gap_blocks(self, adjacency: Adjacency) -> tuple[float, ...]:
         """Return, per block, sup ‖∇g‖/β of the loss difference g between neighbours: 2L (or declared), add-remove L."""

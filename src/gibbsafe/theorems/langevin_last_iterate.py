@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from gibbsafe._validate import count, non_negative, positive
-from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, GaussianDP
 from gibbsafe.theorems.constants import Constants
 from gibbsafe.theorems.gaussian_dp import require_convex
@@ -59,12 +58,7 @@ class LangevinLastIterate(Theorem):
 
     def _geometry(self, constants: Constants, beta: float, adjacency: Adjacency) -> tuple[float, float, float]:
         """Return (h, m, M) valid for every data set."""
-        if adjacency == Adjacency.ADD_REMOVE:
-            if constants.maximum_n is None:
-                raise PremiseError("maximum_n: not declared, and under add-remove the step size needs a public bound on n")
-            fewest, most = constants.minimum_n, constants.maximum_n
-        else:
-            fewest = most = constants.public_n(adjacency)
+        fewest, most = constants.row_bounds(adjacency)
         smoothness, prior_smoothness = constants.require_smoothness()
         m = min(constants.curvature_blocks(beta, fewest))
         big = max(m, most * beta * smoothness + prior_smoothness)
