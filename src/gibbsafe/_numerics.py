@@ -10,7 +10,7 @@ import math
 import struct
 from collections.abc import Callable, Iterable
 
-__all__ = ["FLOOR", "SLACK", "ceiling", "down", "exp", "greatest", "half_square", "least", "root_sum_of_squares", "up"]
+__all__ = ["FLOOR", "SLACK", "ceiling", "down", "exp", "greatest", "half_square", "least", "root_sum_of_squares", "sum_up", "up"]
 
 #: Smallest normal double: an upper bound on a positive number that underflows.
 FLOOR = 2.2250738585072014e-308
@@ -38,6 +38,17 @@ def root_sum_of_squares(values: Iterable[float]) -> float:
     terms = list(values)
     scale = max(terms, default=0.0)
     return up(scale * up(math.sqrt(up(math.fsum((x / scale) ** 2 for x in terms))))) if scale > 0 else 0.0
+
+
+def sum_up(values: Iterable[float]) -> float:
+    """Return the smallest double that is not below the exact sum: a sum that a double holds is returned itself.
+
+    >>> sum_up([0.5, 1.0]), sum_up([0.1] * 10) > 1
+    (1.5, True)
+    """
+    terms = list(values)
+    nearest = math.fsum(terms)
+    return nearest if math.fsum([*terms, -nearest]) <= 0 else math.nextafter(nearest, math.inf)
 
 
 def exp(value: float) -> float:

@@ -207,6 +207,8 @@ class Plan:
             raise CertificateError(f"grid = {self.grid!r}: the rule gives {again.grid!r}")
         claimed = Guarantee.from_dict(stated)
         recomputed = again.guarantee
+        for guarantee in (claimed, self.guarantee):
+            self.budget.claim(guarantee)
         if claimed.adjacency != recomputed.adjacency or not _close(claimed.to_dict(), recomputed.to_dict()):
             raise CertificateError(f"guarantee: the plan states {claimed}, its constants give {recomputed}")
 
@@ -313,7 +315,7 @@ def plan(
     if chosen_sampler == "shell":
         assert isinstance(model, GibbsModel)
         _require_conditioning(model, stages, n)
-    return Plan(
+    made = Plan(
         model=model,
         budget=budget,
         n=n,
@@ -328,6 +330,8 @@ def plan(
         stages=stages,
         grid=model.grid(stages),
     )
+    budget.claim(made.guarantee)  # whatever the rules gave: no plan is above its budget
+    return made
 
 
 def _require_conditioning(model: GibbsModel, stages: tuple[Stage, ...], n: int | None) -> None:

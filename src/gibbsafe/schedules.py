@@ -19,7 +19,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
-from gibbsafe._numerics import down
+from gibbsafe._numerics import down, up
 from gibbsafe._validate import fail, positive
 from gibbsafe.errors import BudgetError, PremiseError
 from gibbsafe.models.model import Array, GibbsModel, Model
@@ -181,17 +181,23 @@ class Request:
             given = prior if isinstance(prior, GaussianPrior) else GaussianPrior(prior)
             precision = self._gibbs.precision_from_original(given.precisions(d))
             centre = self.model.from_original(given.centres(d))[0]
-        beta = self._temperature(theorem, self.constants(precision), asked)
+        beta = self._temperature(theorem, self.constants(precision), asked, headroom=prior is not None)
         return Stage(beta, tuple(precision.tolist()), tuple(centre.tolist()), self.draws)
 
-    def _temperature(self, theorem: Theorem, constants: Constants, wanted: float | None) -> float:
-        """Return the largest β within budget, or the one asked for if it is within budget."""
+    def _temperature(self, theorem: Theorem, constants: Constants, wanted: float | None, *, headroom: bool = False) -> float:
+        """Return the largest β within budget, or the one asked for if it is within budget.
+
+        ``headroom`` leaves the last digits free: a prior in the user's units comes back from a file up to their rounding, and the
+        budget has to admit the plan then as well.
+        """
         largest = theorem.calibrate(constants, self.budget, adjacency=self.adjacency, draws=self.draws)
+        largest = down(down(largest)) if headroom else largest
         if wanted is None:
             return largest
         asked = positive("inverse_temperature", wanted)
-        claim = theorem.guarantee(constants, inverse_temperature=asked, adjacency=self.adjacency, draws=self.draws)
-        if not self.budget.admits(claim) and down(asked) > largest:
+        checked = up(asked) if headroom else asked
+        claim = theorem.guarantee(constants, inverse_temperature=checked, adjacency=self.adjacency, draws=self.draws)
+        if not self.budget.admits(claim):
             raise BudgetError(
                 f"inverse_temperature = {asked:g}: costs {claim}, more than the budget {self.budget} allows (at most {largest:g})"
             )

@@ -2,7 +2,7 @@
 
 from gibbsafe.privacy.accounting import pld_epsilon, to_dp_event
 from gibbsafe.privacy.adjacency import Adjacency
-from gibbsafe.privacy.amplification import amplify
+from gibbsafe.privacy.amplification import RecordReplacement, amplify
 from gibbsafe.privacy.beta import BetaBernoulliDP
 from gibbsafe.privacy.budget import Budget
 from gibbsafe.privacy.composition import Composition, compose
@@ -25,6 +25,7 @@ __all__ = [
     "Metric",
     "MetricDP",
     "PureDP",
+    "RecordReplacement",
     "amplify",
     "compose",
     "pld_epsilon",

@@ -113,10 +113,11 @@ def bounded_range_delta(epsilon: float, width: float) -> float:
 
 def mu_of_pure(pure: float) -> float:
     """Return μ with ε-DP ⇒ μ-GDP: μ = −2 Φ⁻¹(1/(1+e^ε)), rounded up (the trade-off curves touch on the diagonal)."""
-    if pure < 1e-4:
-        # −Φ⁻¹(½ − x) = √(2π)(x + (π/3)x³ + …), x = tanh(ε/2)/2; the next term is below 1e-18 of the first.
+    if pure < 0.02:
+        # −Φ⁻¹(½ − x) = √(2π)(x + (π/3)x³ + (7π²/30)x⁵ + (127π³/630)x⁷ + …), x = tanh(ε/2)/2; the next term is below 1e-17.
         x = math.tanh(pure / 2) / 2
-        return up(2 * math.sqrt(2 * math.pi) * (x + math.pi / 3 * x**3))
+        y = math.pi * x * x
+        return up(up(2 * math.sqrt(2 * math.pi) * x * (1 + y / 3 + 7 / 30 * y**2 + 127 / 630 * y**3)))
     log_tail = -pure - math.log1p(math.exp(-pure))
     return -2 * float(ndtri_exp(log_tail)) * (1 + SLACK)
 

@@ -183,10 +183,24 @@ class Constants:
         """Return the Euclidean norm of `gap_blocks`."""
         return math.hypot(*self.gap_blocks(adjacency))
 
+    def precision_blocks(self) -> tuple[float, ...]:
+        """Return the prior's precision per block, 0 where none is declared."""
+        return _blocks(self.prior_precision if self.prior_precision is not None else 0.0)
+
+    def require_smoothness(self) -> tuple[float, float]:
+        """Return (M_ℓ, M_π); refuse a smoothness below the strong convexity declared with it, which no function has."""
+        smoothness, prior_smoothness = self.need("smoothness", "prior_smoothness")
+        for name, larger, least in (
+            ("prior_smoothness", prior_smoothness, max(self.precision_blocks())),
+            ("smoothness", smoothness, self.loss_strong_convexity),
+        ):
+            if larger < least:
+                raise PremiseError(f"{name} = {larger:g}: below the strong convexity {least:g} that is declared with it")
+        return smoothness, prior_smoothness
+
     def curvature_blocks(self, inverse_temperature: float, rows: int) -> tuple[float, ...]:
         """Return, per block, the strong convexity m_π + rows·β·m_ℓ of the potential."""
-        prior = _blocks(self.prior_precision if self.prior_precision is not None else 0.0)
-        total = tuple(entry + rows * inverse_temperature * self.loss_strong_convexity for entry in prior)
+        total = tuple(entry + rows * inverse_temperature * self.loss_strong_convexity for entry in self.precision_blocks())
         if min(total) <= 0:
             raise PremiseError("prior_precision: must be above 0 (or loss_strong_convexity, on a known number of rows)")
         return total

@@ -42,7 +42,8 @@ class LangevinSteps(Theorem):
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require smooth losses, d ≥ 2, γ < 1/2 and a public n."""
         constants.public_n(adjacency)
-        dimension, slack, _, _ = constants.need("dimension", "slack", "smoothness", "prior_smoothness")
+        dimension, slack = constants.need("dimension", "slack")
+        constants.require_smoothness()
         if dimension < 2:
             raise PremiseError(f"dimension = {dimension}: the step count needs dimension >= 2")
         if slack >= 0.5:
