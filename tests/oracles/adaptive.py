@@ -22,7 +22,7 @@ DROP = 90.0
 PANELS = 24
 ROUNDS = 60
 #: Panels that may still be uneven at once; more are rounding noise.
-MOST = 600
+MOST = 1500
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 #: Steps from a centre, from 1e-16 to 1e30 of a unit, by which an unknown scale is found.
 _LADDER = np.concatenate([[0.0], 10.0 ** np.arange(-16, 30.01, 0.25)])
@@ -103,7 +103,7 @@ def integrate(function: Callable[[Array], Array], edges: Array, relative: float 
     values = _panel(function, left, right)
     done_value, done_error = np.zeros(values.shape[0]), np.zeros(values.shape[0])
     kept: list[tuple[Array, Array]] = []
-    for _ in range(ROUNDS):
+    for depth in range(ROUNDS):
         middle = (left + right) / 2
         halves_left, halves_right = np.concatenate([left, middle]), np.concatenate([middle, right])
         halves = _panel(function, halves_left, halves_right)
@@ -111,7 +111,7 @@ def integrate(function: Callable[[Array], Array], edges: Array, relative: float 
         error = np.abs(both - values)
         total = np.abs(done_value + both.sum(axis=1))
         small = error <= np.maximum(relative * total[:, None] / 50, 2e-14 * np.abs(both)) + 1e-300  # the second is rounding
-        fine = small.all(axis=0) | (middle <= left) | (middle >= right)
+        fine = (small.all(axis=0) & (depth > 0)) | (middle <= left) | (middle >= right)  # agreement once may be chance
         if np.count_nonzero(~fine) > MOST:
             fine[:] = True  # noise that no halving removes: its size is the error
         done_value += both[:, fine].sum(axis=1)
@@ -156,6 +156,20 @@ class Pair:
         gaps = np.abs(self.log_p(self.edges) - self.log_q(self.edges))
         return float(np.max(gaps[np.isfinite(gaps)])) - 2 * (self.error + self.noise)
 
+    def _crossings(self, levels: Array) -> Array:
+        """Return where the log ratio crosses ±ε, by bisection between the panels' nodes: the sticks' kinks."""
+        points = np.unique(np.concatenate([self.edges, _nodes(self.edges[:-1], self.edges[1:])[0]]))
+        gap = self.log_p(points) - self.log_q(points)
+        wanted = np.concatenate([levels, -levels])[:, None]
+        rows, columns = np.nonzero((gap[:-1] > wanted) != (gap[1:] > wanted))
+        low, high, level = points[columns], points[columns + 1], wanted[rows, 0]
+        above = gap[columns] > level
+        for _ in range(64):
+            middle = (low + high) / 2
+            same = (self.log_p(middle) - self.log_q(middle) > level) == above
+            low, high = np.where(same, middle, low), np.where(same, high, middle)
+        return high
+
     def curve(self, epsilons: Sequence[float]) -> Curve:
         """Return ∫(p − e^ε q)₊ and ∫(q − e^ε p)₊ at every ε."""
         wanted = np.asarray(epsilons, dtype=np.float64)
@@ -168,7 +182,8 @@ class Pair:
             backward = np.exp(q) * -np.expm1(-np.maximum(-gap - eps, 0.0))
             return np.concatenate([forward, backward])
 
-        value, error, _ = integrate(sticks, self.edges)
+        edges = np.unique(np.concatenate([self.edges, self._crossings(eps[:, 0])]))
+        value, error, _ = integrate(sticks, edges)
         half, asked = len(eps), len(epsilons)
         # Relative errors η of densities change the stick by at most 2η P(S), S = {p > e^ε q}, P(S) ≤ δ(ε − ½)/(1 − e^{−½}).
         mass = np.minimum(1.0, np.maximum(value[asked:half], value[half + asked :]) / -math.expm1(-0.5))

@@ -8,10 +8,10 @@ from typing import Any
 
 import mpmath as mp
 
-from gibbsafe.privacy import ApproximateDP, BoundedRange, ConcentratedDP, GaussianDP, MetricDP, PureDP, compose
+from gibbsafe.privacy import ApproximateDP, BoundedRange, ConcentratedDP, GaussianDP, MetricDP, PureDP, RecordReplacement, amplify, compose
 
 from . import exact
-from .draw import Generator, either, failure, magnitude, size
+from .draw import Generator, either, failure, fraction, magnitude, size
 from .suite import Case, case
 
 mp.mp.dps = 40
@@ -69,7 +69,7 @@ def _discrete(rng: Generator) -> tuple[Any, exact.Law]:
 @case("finite profile", 2)
 def finite(rng: Generator, made: Case) -> None:
     """Pure, bounded-range and approximate claims: randomised response, two-point laws, and the four outcomes of (ε, δ)."""
-    with mp.workdps(60):
+    with mp.workdps(330):  # e^{−600} beside 1
         claim, law = _discrete(rng)
         scale = claim.parameters.get("epsilon", claim.parameters.get("range"))
         epsilons = [scale * float(rng.random()), *epsilons_for(rng, scale)]
@@ -134,7 +134,7 @@ def groups(rng: Generator, made: Case) -> None:
 @case("compositions", 2)
 def compositions(rng: Generator, made: Case) -> None:
     """Random lists of finite and Gaussian releases, every route, with and without slack, by enumeration."""
-    with mp.workdps(50):
+    with mp.workdps(330):
         parts = [_discrete(rng) for _ in range(int(rng.integers(0, 4)))]
         times = int(rng.integers(1, 4)) if parts else 1
         mus = [magnitude(rng, 1e-3, 30.0) for _ in range(int(rng.integers(0 if parts else 1, 3)))]
@@ -175,6 +175,19 @@ def many(rng: Generator, made: Case) -> None:
             made.at_most(f"δ({epsilon!r})", exact.stick(joint, epsilon), claim.delta(epsilon))
         mu = GaussianDP(width).compose(times).gaussian().mu
         made.at_most("μ√N", mp.mpf(width) * mp.sqrt(times), mu)
+
+
+@case("amplification", 0.3)
+def amplification(rng: Generator, made: Case) -> None:
+    """A record's bit through randomised response, the record replaced by a fair coin with probability 1 − q: exact."""
+    epsilon, keep, delta = magnitude(rng, 1e-12, 1e3), fraction(rng), float(either(rng, 0.0, failure(rng)))
+    made.setting = {"epsilon": epsilon, "keep": keep, "delta": delta}
+    claim: Any = ApproximateDP(epsilon, delta, adjacency="replace-one") if delta else PureDP(epsilon, adjacency="replace-one")
+    replaced = RecordReplacement(keep_probability=keep, whole_record=True, rows_per_person=1)
+    least_epsilon, least_delta = exact.amplified(epsilon, delta, keep)
+    stated = amplify(claim, replaced)
+    made.at_most("ε", least_epsilon, stated.pair[0])
+    made.at_most("δ", least_delta, stated.pair[1])
 
 
 @case("metric claims", 0.5)
