@@ -74,19 +74,20 @@ def markdown(total: Outcome, options: argparse.Namespace, seconds: float) -> str
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("gibbsafe", "numpy", "scipy", "mpmath"))
     shown = [f"- {failure}" for failure in total.failures[:SHOWN]]
     verdict = "\n".join([f"**{len(total.failures)} failures.**", "", *shown]) if shown else "No claim was below its exact value."
-    lines = [
-        f"| {kind} | {total.cases[kind]:,} | {total.checks[kind]:,} | {total.refused[kind]:,} | {total.closest.get(kind, 0):.9f} |"
-        for kind in KINDS
-    ]
+    lines = []
+    for kind in KINDS:
+        counted = " | ".join(f"{table[kind]:,}" for table in (total.cases, total.checks, total.refused))
+        lines.append(f"| {kind} | {counted} | {total.closest.get(kind, 0):.9f} |")
     return f"""# Audit: claims beside independent oracles
 
 Written by `audits/oracles.py --cases {options.cases} --seed {options.seed}` on {datetime.date.today().isoformat()} in
 {seconds:.0f} s of processor time (Python {platform.python_version()}, {versions}).
 
-Each case draws declared constants log-uniformly over their whole domain, ends included (1e-12 to 1e12 wherever the model accepts it),
-an adjacency, rows per person and a budget, makes the claim through the public interface, takes neighbouring data sets at corners of the
-domain, and compares δ(ε) at several ε with quadrature, 40-digit arithmetic or enumeration written without any code of the library
-(`tests/oracles`). A claim fails if it is below the exact value by more than the oracle's own error, or if a profile increases.
+Each case draws declared constants log-uniformly over their whole domain, ends included (1e-12 to 1e12 wherever the model accepts
+it), an adjacency, rows per person and a budget, makes the claim through the public interface, takes neighbouring data sets at
+corners of the domain, and compares δ(ε) at several ε with quadrature, 40-digit arithmetic or enumeration written without any
+code of the library (`tests/oracles`). A claim fails if it is below the exact value by more than the oracle's own error, or if a
+profile increases.
 
 ## Verdict
 
@@ -94,8 +95,8 @@ domain, and compares δ(ε) at several ε with quadrature, 40-digit arithmetic o
 
 ## Cases
 
-*Refused*: no claim was made (a premise or the budget said no). *Closest*: the largest ratio of exact value to claim among checks whose
-oracle is good to 1e-6; 1 says that the claim is attained, to the digits shown.
+*Refused*: no claim was made (a premise or the budget said no). *Closest*: the largest ratio of exact value to claim among checks
+whose oracle is good to 1e-6; 1 says that the claim is attained, to the digits shown.
 
 | kind | cases | comparisons | refused | closest |
 |---|---|---|---|---|

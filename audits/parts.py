@@ -52,7 +52,7 @@ class Part:
 
     def __init__(self, name: str, arguments: Any, *, watched: Callable[[], str] = digest) -> None:
         self.name, self.header = name, (repr(arguments), watched())
-        self.path = STATE / name
+        self.path = STATE / f"{name}-{hashlib.sha256(self.header[0].encode()).hexdigest()[:8]}"  # QUICK leaves the long one alone
 
     def _open(self) -> tuple[BinaryIO, dict[Any, Any], float]:
         STATE.mkdir(exist_ok=True)

@@ -8,7 +8,17 @@ from typing import Any
 
 import mpmath as mp
 
-from gibbsafe.privacy import ApproximateDP, BoundedRange, ConcentratedDP, GaussianDP, MetricDP, PureDP, RecordReplacement, amplify, compose
+from gibbsafe.privacy import (
+    ApproximateDP,
+    BoundedRange,
+    ConcentratedDP,
+    GaussianDP,
+    MetricDP,
+    PureDP,
+    RecordReplacement,
+    amplify,
+    compose,
+)
 
 from . import exact
 from .draw import Generator, either, failure, fraction, magnitude, size
@@ -140,13 +150,15 @@ def compositions(rng: Generator, made: Case) -> None:
         mus = [magnitude(rng, 1e-3, 30.0) for _ in range(int(rng.integers(0 if parts else 1, 3)))]
         claims = [claim for claim, _ in parts for _ in range(times)] + [GaussianDP(mu) for mu in mus]
         if len(claims) > 6:
-            claims, parts, times = [c for c, _ in parts] + [GaussianDP(mu) for mu in mus], parts, 1
+            claims, times = [c for c, _ in parts] + [GaussianDP(mu) for mu in mus], 1
         law = exact.product([each for _, each in parts for _ in range(times)])
         mu = mp.sqrt(mp.fsum(mp.mpf(each) ** 2 for each in mus))
         made.setting = {"claims": [repr(claim) for claim in claims]}
         slack = magnitude(rng, 1e-12, 1e-2) if not mus and rng.random() < 0.5 else 0.0
         whole = compose(claims, slack=slack)
-        scale = sum(claim.parameters.get("epsilon", claim.parameters.get("range", claim.parameters.get("mu"))) for claim in claims)
+        scale = sum(
+            claim.parameters.get("epsilon", claim.parameters.get("range", claim.parameters.get("mu"))) for claim in claims
+        )
         epsilons = [scale * float(rng.random()), *epsilons_for(rng, min(scale, 50.0))]
         for epsilon in epsilons:
             if slack:
@@ -211,5 +223,3 @@ def metric(rng: Generator, made: Case) -> None:
 def _width(guarantee: Any) -> float:
     parameters = guarantee.parameters
     return float(parameters["epsilon"] if "epsilon" in parameters else parameters["range"])
-
-

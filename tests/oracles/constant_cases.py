@@ -1,4 +1,4 @@
-"""Declared constants of what has no curve on a line: gradients of squared loss on a ball, ranges of matrices and of larger tables."""
+"""Declared constants of what has no curve on a line: squared loss on a ball, precision matrices, larger tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def unit(rng: Generator, d: int) -> np.ndarray:
 
 @case("squared loss on a ball", 0.4)
 def squared(rng: Generator, made: Case) -> None:
-    """Gradients of differences of ½(y − xᵀθ)² at the corners, the angle between row and parameter searched: at most what is declared."""
+    """Gradients of differences of ½(y − xᵀθ)² at the corners, over the angle between row and parameter."""
     d, radius, half = int(rng.integers(1, 4)), magnitude(rng), magnitude(rng)
     low = float(either(rng, -half, 0.0))
     ball = half * magnitude(rng, 1e-6, 1e6)
@@ -114,5 +114,5 @@ def larger(rng: Generator, made: Case) -> None:
     made.setting = {"model": model.to_dict(), "adjacency": adjacency, "rows": rows, "beta": plan.inverse_temperature}
     width = math.log1p(-(states - 1) * smallest) - math.log(smallest)
     reach = plan.inverse_temperature * rows * factors * width * (2 if adjacency == "replace-one" else 1)
-    # replaced by a record of other contexts each factor and its counterpart are free; in one context they share a table: 2w as well
+    # in other contexts each factor and its counterpart are free; in one context they share a table: 2w as well
     made.at_most("range", reach, plan.guarantee.epsilon(0.0), 1e-12 * reach)

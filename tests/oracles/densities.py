@@ -1,4 +1,4 @@
-"""Posteriors written down again, from the papers' formulas: losses of one record, and log densities of tempered posteriors on a line.
+"""Posteriors written down again from the papers: losses of one record, log densities of tempered posteriors on a line.
 
 Nothing is imported from the library. Records come with multiplicities, so that a million equal rows cost no more than one.
 """

@@ -134,5 +134,3 @@ def finite_curve(log_p: Array, log_q: Array, epsilons: Sequence[float]) -> tuple
             laws.append([mass / total for mass in masses])
         forward, backward = list(zip(*laws, strict=True)), list(zip(*reversed(laws), strict=True))
         return tuple(np.array([float(stick(law, e)) for e in epsilons]) for law in (forward, backward))  # type: ignore[return-value]
-
-

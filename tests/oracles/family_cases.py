@@ -51,7 +51,9 @@ def people(rng: Generator, adjacency: str) -> tuple[int, int, int]:
 # -- proportions -------------------------------------------------------------------------------------------------------
 
 
-def beta_pair(a: float, b: float, first: tuple[float, float], second: tuple[float, float], ends: tuple[float, float], **grid: Any) -> Pair:
+def beta_pair(
+    a: float, b: float, first: tuple[float, float], second: tuple[float, float], ends: tuple[float, float], **grid: Any
+) -> Pair:
     """Beta(a + x, b + y) for (x, y) of either data set, on logits between the ends."""
     (x1, y1), (x2, y2) = first, second
 
@@ -92,7 +94,7 @@ def proportions(rng: Generator, made: Case) -> None:
 
 @case("untrimmed proportions", 0.5)
 def untrimmed(rng: Generator, made: Case) -> None:
-    """The exact profile of Beta posteriors, shapes from 1e-12 to beyond 1e6, where it refuses: the ends and one number of successes."""
+    """The exact profile of Beta posteriors, shapes from 1e-12 to beyond 1e6, where it refuses; three numbers of successes."""
     n = size(rng, 30 if rng.random() < 0.97 else 2000)
     model = gs.models.BetaBernoulli(alpha=magnitude(rng, high=2e6), beta=magnitude(rng, high=2e6))
     budget = gs.Budget(magnitude(rng, 1e-3, 1e2), magnitude(rng, 1e-13, 0.3))
@@ -154,7 +156,9 @@ def rates(rng: Generator, made: Case) -> None:
     ends = {"ExponentialRate": (0.0, bound), "LaplaceScale": (near, far), "NormalPrecision": (near**2 / 2, far**2 / 2)}[name]
     common = (n - out) * float(either(rng, *ends, sum(ends) / 2))
     gone, come = (float(end) for end in (ends if rng.random() < 0.5 else ends[::-1]))
-    pair = [(shape + beta * power * (n - out + times), rate + beta * (common + times * t)) for times, t in ((out, gone), (into, come))]
+    pair = [
+        (shape + beta * power * (n - out + times), rate + beta * (common + times * t)) for times, t in ((out, gone), (into, come))
+    ]
     made.setting |= {"posteriors": pair}
     hold(rng, made, plan, gamma_pair(pair[0], pair[1], trim))
 
@@ -185,7 +189,9 @@ def diagonal(rng: Generator, made: Case) -> None:
 # -- tables ---------------------------------------------------------------------------------------------------------------
 
 
-def table_pair(concentration: float, smallest: float, first: tuple[float, float], second: tuple[float, float], panels: int = 24) -> Pair:
+def table_pair(
+    concentration: float, smallest: float, first: tuple[float, float], second: tuple[float, float], panels: int = 24
+) -> Pair:
     """A distribution over two states, each probability at least ``smallest``, with tempered counts of either data set."""
     ends = (logit(smallest), -logit(smallest))
     return beta_pair(concentration, concentration, first, second, ends, panels=panels)
@@ -253,7 +259,11 @@ def finite_families(rng: Generator, made: Case) -> None:
     plan = planned(rng, made, model, n, adjacency, rows)
     beta, budget = plan.inverse_temperature, plan.budget
     counts = rng.multinomial(n - out, rng.dirichlet(np.ones(outcomes) * 0.3))
-    x, y = rng.choice(outcomes, 2, replace=False) if rng.random() < 0.5 else (int(table.max(axis=0).argmin()), int(table[0].argmax()))
+    x, y = (
+        rng.choice(outcomes, 2, replace=False)
+        if rng.random() < 0.5
+        else (int(table.max(axis=0).argmin()), int(table[0].argmax()))
+    )
     with mp.workdps(60):
         logs = [[mp.log(mp.mpf(float(entry))) for entry in row] for row in table]
         laws = []

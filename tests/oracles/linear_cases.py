@@ -52,12 +52,13 @@ def _model(name: str, rng: Generator, **shape: Any) -> tuple[Any, Any, Any, floa
 
 
 ONE_PARAMETER = (
-    "LogisticRegression", "BernoulliLogit", "SoftHinge", "Hinge", "PseudoHuberRegression", "QuantileRegression", "SoftQuantileRegression",
+    "LogisticRegression", "BernoulliLogit", "SoftHinge", "Hinge",
+    "PseudoHuberRegression", "QuantileRegression", "SoftQuantileRegression",
 )  # fmt: skip
 
 
 def _record(rng: Generator, name: str, unit: float, theta: float) -> tuple[float, float]:
-    """Return a record (z, y) in scaled units: at an end of the domain, or anywhere inside; responses near, far and at the kink."""
+    """Return a record (z, y) in scaled units: at an end of the domain, or inside; responses near, far and at the kink."""
     z = float(either(rng, 1.0, -1.0, float(rng.uniform(-1, 1))))
     if name == "BernoulliLogit":
         return 1.0, float(either(rng, 1.0, -1.0))
@@ -81,7 +82,9 @@ def one_parameter(rng: Generator, made: Case) -> None:
         given = GaussianPrior((float(precision[0]),), (float(centre[0]),))
     theorem = str(either(rng, "auto", "auto", "gaussian-dp", "log-sobolev"))
     made.setting = {"model": model.to_dict(), "budget": budget, "n": n, "adjacency": adjacency, "rows": rows, "prior": given}
-    plan = gs.plan(model, budget, n=n, adjacency=adjacency, prior=given, rows_per_person=rows, theorem=theorem, sampler="inverse-cdf")
+    plan = gs.plan(
+        model, budget, n=n, adjacency=adjacency, prior=given, rows_per_person=rows, theorem=theorem, sampler="inverse-cdf"
+    )
     stage = plan.stages[-1]
     assert stage.prior_centre is not None
     gibbs = Gibbs(loss, stage.inverse_temperature, stage.prior_precision[0], stage.prior_centre[0], kinks=kinks)
@@ -102,7 +105,7 @@ SLOPES = {"LogisticRegression", "SoftHinge"}
 
 @case("several parameters far out", 1.5)
 def far_out(rng: Generator, made: Case) -> None:
-    """Where slopes are at their limits a record shifts the prior: μ = β‖Λ^{−1/2}(s z − s′z′)‖ for whole rows, intercept included."""
+    """Where slopes are at their limits a record shifts the prior: μ = β‖Λ^{−1/2}(s z − s′z′)‖, whole rows with intercept."""
     name = str(either(rng, "LogisticRegression", "SoftHinge", "PseudoHuberRegression", "SoftQuantileRegression"))
     adjacency, intercept = str(either(rng, *ADJACENCIES)), bool(rng.random() < 0.6)
     d = int(rng.integers(1, 4))
@@ -113,7 +116,14 @@ def far_out(rng: Generator, made: Case) -> None:
     if rng.random() < 0.4:
         scaled[:] = scaled[0]
     prior = GaussianPrior(tuple(model.precision_to_original(scaled).tolist()), (0.0,) * (d + intercept))
-    made.setting = {"model": model.to_dict(), "budget": budget, "n": n, "adjacency": adjacency, "rows": rows, "prior": scaled.tolist()}
+    made.setting = {
+        "model": model.to_dict(),
+        "budget": budget,
+        "n": n,
+        "adjacency": adjacency,
+        "rows": rows,
+        "prior": scaled.tolist(),
+    }
     plan = gs.plan(model, budget, n=n, adjacency=adjacency, prior=prior, rows_per_person=rows)
     if plan.theorem.name != "gaussian-dp":
         return
@@ -123,10 +133,16 @@ def far_out(rng: Generator, made: Case) -> None:
     row = np.append(features * radius, [1.0] * intercept) / length
     if name in SLOPES:
         # both margins far on the wrong side along a direction that costs nothing; only rows apart in two directions allow 2L
-        pull = [(row, 1.0)] if d + intercept == 1 else [(row, 1.0), (np.append(-features * radius, [1.0] * intercept) / length, 1.0)]
+        pull = (
+            [(row, 1.0)] if d + intercept == 1 else [(row, 1.0), (np.append(-features * radius, [1.0] * intercept) / length, 1.0)]
+        )
         vectors = [slope * each for each, slope in pull]
     else:
-        slopes = (-model.loss.lipschitz, model.loss.lipschitz) if name == "PseudoHuberRegression" else (-model.quantile, 1 - model.quantile)
+        slopes = (
+            (-model.loss.lipschitz, model.loss.lipschitz)
+            if name == "PseudoHuberRegression"
+            else (-model.quantile, 1 - model.quantile)
+        )
         mirrored = np.append(-features * radius, [1.0] * intercept) / length
         vectors = [slope * each for slope in slopes for each in (row, mirrored)]
     shifts = vectors if adjacency == "add-remove" else [a - b for a in vectors for b in vectors]
@@ -150,8 +166,16 @@ def bounded_mean(rng: Generator, made: Case) -> None:
     made.setting["beta"] = plan.inverse_temperature
     with mp.workdps(40):
         precision = mp.mpf(float(np.max(plan.prior_precision))) * (1 + mp.mpf(10) ** -14)
-        mu = 2 * mp.mpf(radius) * plan.inverse_temperature / mp.sqrt(mp.mpf(n) * plan.inverse_temperature + precision) * mp.sqrt(draws)
+        mu = (
+            2
+            * mp.mpf(radius)
+            * plan.inverse_temperature
+            / mp.sqrt(mp.mpf(n) * plan.inverse_temperature + precision)
+            * mp.sqrt(draws)
+        )
         made.at_most("the budget's δ", gaussian_delta(budget.epsilon, mu * (1 - mp.mpf(10) ** -13)), budget.delta)
         for epsilon in epsilons_for(rng, budget.epsilon):
             if epsilon / float(mu) < 1e5:
-                made.at_most(f"δ({epsilon!r})", gaussian_delta(epsilon, mu * (1 - mp.mpf(10) ** -13)), plan.guarantee.delta(epsilon))
+                made.at_most(
+                    f"δ({epsilon!r})", gaussian_delta(epsilon, mu * (1 - mp.mpf(10) ** -13)), plan.guarantee.delta(epsilon)
+                )

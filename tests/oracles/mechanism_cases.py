@@ -1,4 +1,4 @@
-"""What runs is what was priced: the law of a released draw, read from records in the user's units, against the oracle's own encoding.
+"""What runs is what was priced: the law of a draw, from records in the user's units, against the oracle's own encoding.
 
 Records lie inside and outside the declared domain. The library clips rows to R(1 − 2⁻²⁰), which the tolerance of 1e-3 covers.
 """
@@ -39,14 +39,18 @@ def linear(rng: Generator, made: Case) -> None:
     """Rows in the user's units, clipped and scaled here once more."""
     name = str(either(rng, *ONE_PARAMETER))
     radius = magnitude(rng, 1e-3, 1e3)
-    model, loss, kinks, unit = _model(name, np.random.default_rng(int(rng.integers(5))), dimension=1, radius=radius, intercept=False)
+    model, loss, kinks, unit = _model(
+        name, np.random.default_rng(int(rng.integers(5))), dimension=1, radius=radius, intercept=False
+    )
     n = int(rng.integers(2, 6))
     budget = gs.Budget(magnitude(rng, 0.1, 10.0), magnitude(rng, 1e-6, 1e-2))
     made.setting = {"model": model.to_dict(), "budget": budget, "n": n}
     plan = gs.plan(model, budget, n=n, adjacency="replace-one")
     features = radius * rng.uniform(-1.5, 1.5, n + 1)
     classes = name in ("LogisticRegression", "SoftHinge", "Hinge", "BernoulliLogit")
-    response = rng.integers(0, 2, n + 1).astype(float) if classes else unit * rng.normal(size=n + 1) * float(either(rng, 1.0, 30.0))
+    response = (
+        rng.integers(0, 2, n + 1).astype(float) if classes else unit * rng.normal(size=n + 1) * float(either(rng, 1.0, 30.0))
+    )
     signs = 2 * response - 1 if classes else response
     scaled = np.ones(n + 1) if name == "BernoulliLogit" else np.clip(features / radius, -1, 1)
     records = [(float(z), float(y), 1.0) for z, y in zip(scaled, signs, strict=True)]

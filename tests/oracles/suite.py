@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from gibbsafe.errors import GibbsafeError
 
 from .adaptive import Curve
 
-__all__ = ["KINDS", "Case", "Check", "case", "pairs_of", "run"]
+__all__ = ["KINDS", "Case", "Check", "case", "run"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Case:
     def decreasing(self, epsilons: Sequence[float], claims: Sequence[float]) -> None:
         """Demand that a profile does not increase, rounding apart: profiles are inflated by more than 1e-12 for that."""
         ordered = sorted(zip(epsilons, claims, strict=True))
-        for (low, before), (high, after) in zip(ordered, ordered[1:], strict=False):
+        for (low, before), (high, after) in pairwise(ordered):
             self.at_most(f"profile at {high!r} against {low!r}", after, before, 1e-12 * before)
 
     @property
@@ -93,9 +94,3 @@ def run(seed: int, index: int, kind: str | None = None) -> Case:
     except GibbsafeError as error:
         made.refused = f"{type(error).__name__}: {error}"
     return made
-
-
-def pairs_of(items: Iterable[Any]) -> list[tuple[Any, Any]]:
-    """Return every unordered pair of different items."""
-    listed = list(items)
-    return [(a, b) for k, a in enumerate(listed) for b in listed[k + 1 :]]

@@ -96,7 +96,8 @@ def test_quadrature_of_a_shifted_exponential_is_randomised_response_like() -> No
 
 def test_products_of_blocks_are_compositions() -> None:
     pairs = [
-        adaptive.normalised(lambda x: -x * x / 2, lambda x, m=m: -((x - m) ** 2) / 2, adaptive.Line(), panels=10) for m in (0.6, 0.8)
+        adaptive.normalised(lambda x: -x * x / 2, lambda x, m=m: -((x - m) ** 2) / 2, adaptive.Line(), panels=10)
+        for m in (0.6, 0.8)
     ]
     shown = adaptive.product_curve(pairs, [0.0, 1.0, 2.5])
     true = [float(exact.gaussian_delta(e, 1.0)) for e in (0.0, 1.0, 2.5)]

@@ -1,4 +1,4 @@
-"""Theorems on declared constants against instances that attain them: Gaussian shifts, finite exponential mechanisms, quadratics."""
+"""Theorems on declared constants against instances that attain them: Gaussian shifts, finite mechanisms, quadratics."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def temperature(rng: Generator, made: Case, theorem: Any, constants: dict[str, A
     return magnitude(rng)
 
 
-def hold_shift(made: Case, theorem: Any, constants: dict[str, Any], adjacency: str, beta: float, mu: mp.mpf, rng: Generator) -> None:
+def hold_shift(
+    made: Case, theorem: Any, constants: dict[str, Any], adjacency: str, beta: float, mu: mp.mpf, rng: Generator
+) -> None:
     """Hold a Gaussian shift of μ standard deviations beside the theorem's claim at β, and beside the budget it was solved for."""
     claim = theorem.guarantee(constants, inverse_temperature=beta, adjacency=adjacency)
     made.setting |= {"theorem": theorem.name, "constants": constants, "adjacency": adjacency, "beta": beta}
@@ -57,7 +59,13 @@ def hold_shift(made: Case, theorem: Any, constants: dict[str, Any], adjacency: s
 @case("gaussian-dp and its weaker forms", 2)
 def shifts(rng: Generator, made: Case) -> None:
     """Linear losses (|θ − x| far from the mass) shift a Gaussian prior: μ = β√Σ G²/m exactly, for blocks too."""
-    theorem = get(str(either(rng, "gaussian-dp", "gaussian-dp", "log-sobolev", "log-sobolev-simple", "approximate-sampling", "langevin-steps")))
+    theorem = get(
+        str(
+            either(
+                rng, "gaussian-dp", "gaussian-dp", "log-sobolev", "log-sobolev-simple", "approximate-sampling", "langevin-steps"
+            )
+        )
+    )
     adjacency = str(either(rng, *ADJACENCIES))
     blocks = int(rng.integers(1, 4)) if theorem.name in ("gaussian-dp", "approximate-sampling") else 1
     lipschitz, precision = [magnitude(rng) for _ in range(blocks)], [magnitude(rng) for _ in range(blocks)]
@@ -134,7 +142,9 @@ def bounded(rng: Generator, made: Case) -> None:
     if rng.random() < 0.5:
         x[:2], y[:2] = (0.0, 1.0), (1.0, 0.0)
     width = magnitude(rng)
-    declared = str(either(rng, "loss_bound", "loss_interval", "difference_bound", "sensitivity", "difference_range", "loss_range"))
+    declared = str(
+        either(rng, "loss_bound", "loss_interval", "difference_bound", "sensitivity", "difference_range", "loss_range")
+    )
     constants: dict[str, Any]
     low = 0.0
     if declared == "loss_bound":
@@ -151,7 +161,14 @@ def bounded(rng: Generator, made: Case) -> None:
             x, y = x / 2, y / 2
     beta = temperature(rng, made, theorem, constants, adjacency, pure=True)
     claim = theorem.guarantee(constants, inverse_temperature=beta, adjacency=adjacency)
-    made.setting |= {"theorem": name, "constants": constants, "adjacency": adjacency, "beta": beta, "x": x.tolist(), "y": y.tolist()}
+    made.setting |= {
+        "theorem": name,
+        "constants": constants,
+        "adjacency": adjacency,
+        "beta": beta,
+        "x": x.tolist(),
+        "y": y.tolist(),
+    }
     with mp.workdps(60):
         prior = [mp.mpf(magnitude(rng, 1e-12, 1.0)) for _ in range(points)]
         losses = [[mp.mpf(low) + mp.mpf(width) * mp.mpf(float(v)) for v in each] for each in (x, y)]
@@ -233,7 +250,10 @@ def strongly_convex(rng: Generator, made: Case) -> None:
     common = float(either(rng, 0.0, reach, -reach)) * (n - 1)
     total = precision + n * beta * curvature
     q_total = total if adjacency == "replace-one" else total - beta * curvature
-    pull, q_pull = beta * curvature * (common + reach), beta * curvature * (common - (reach if adjacency == "replace-one" else 0.0))
+    pull, q_pull = (
+        beta * curvature * (common + reach),
+        beta * curvature * (common - (reach if adjacency == "replace-one" else 0.0)),
+    )
     epsilons = epsilons_for(rng, min(claim.mu, 1e3)) + ([made.setting["budget"].epsilon] if "budget" in made.setting else [])
     # measured from the end of the interval that the data pull towards, so that far means do not swallow the digits
     mean = pull / total
