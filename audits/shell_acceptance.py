@@ -176,7 +176,7 @@ def check(envelope: ShellEnvelope, batch: Proposals, generator: np.random.Genera
 
 
 def audit(proposals: int, rows: int, dimension: int, seed: int, problems: int = 200) -> Audit:
-    """Judge ``proposals`` proposals over at least so many random problems; raises at the first log acceptance above 0 or outside its bounds."""
+    """Judge ``proposals`` proposals over random problems; raises at the first log acceptance above 0 or outside its bounds."""
     generator = np.random.default_rng(seed)
     outcome = Audit()
     while outcome.proposals < proposals:

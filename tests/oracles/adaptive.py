@@ -183,6 +183,7 @@ class Pair:
         # Relative errors η of densities change the stick by at most 2η P(S), S = {p > e^ε q}, P(S) ≤ δ(ε − ½)/(1 − e^{−½}).
         mass = np.minimum(1.0, np.maximum(value[asked:half], value[half + asked :]) / -math.expm1(-0.5))
         total = np.maximum(error[:asked], error[half : half + asked]) + 2 * (self.error + self.noise) * mass
+        total = np.where(np.isnan(total), np.inf, total)  # beyond what doubles carry: nothing is said
         return Curve(value[:asked], value[half : half + asked], total)
 
 
