@@ -10,7 +10,7 @@ import math
 import struct
 from collections.abc import Callable, Iterable
 
-__all__ = ["FLOOR", "SLACK", "ceiling", "down", "exp", "greatest", "half_square", "least", "root_sum_of_squares", "sum_up", "up"]
+__all__ = ["FLOOR", "SLACK", "at_most", "ceiling", "down", "exp", "greatest", "half_square", "least", "root_sum_of_squares", "sum_up", "up"]
 
 #: Smallest normal double: an upper bound on a positive number that underflows.
 FLOOR = 2.2250738585072014e-308
@@ -49,6 +49,18 @@ def sum_up(values: Iterable[float]) -> float:
     terms = list(values)
     nearest = math.fsum(terms)
     return nearest if math.fsum([*terms, -nearest]) <= 0 else math.nextafter(nearest, math.inf)
+
+
+def at_most(value: float, digits: int = 6) -> str:
+    """Return ``value`` ≥ 0 in a few digits, rounded up: what a sentence "at most …" may print.
+
+    >>> at_most(1.2727922), at_most(0.5)
+    ('1.2728', '0.5')
+    """
+    text = f"{value:.{digits}g}"
+    while float(text) < value:
+        text = f"{float(text) + 10.0 ** (math.floor(math.log10(value)) + 1 - digits):.{digits}g}"
+    return text
 
 
 def exp(value: float) -> float:

@@ -39,8 +39,8 @@ CENTRE_FAILURE = 0.01
 
 
 def declares_likelihood(model: Model) -> bool:
-    """Return whether the loss is the negative log-likelihood of records: then the model knows how to simulate them."""
-    return type(model).simulate is not Model.simulate
+    """Return whether the model declares its loss to be the negative log-likelihood of records (`Model.is_likelihood`)."""
+    return type(model).is_likelihood is True
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from gibbsafe.errors import BudgetError, GibbsafeError
 from gibbsafe.ledger.caps import CURRENCIES, Caps
 from gibbsafe.ledger.database import Database
 from gibbsafe.ledger.journal import canonical, digest, link, now
-from gibbsafe.ledger.prices import Terms, price, proved
+from gibbsafe.ledger.prices import Terms, of_plan, price, proved
 from gibbsafe.ledger.units import as_float
 from gibbsafe.plan import Plan
 from gibbsafe.privacy import Adjacency, Guarantee
@@ -66,7 +66,7 @@ class Account:
         text = canonical(plan.to_dict())
         unit = "record" if plan.rows_per_person == 1 else "person"
         about = {"plan_sha256": digest(text), "who": who or current_user(), "purpose": purpose or ""}
-        return self._append_charge("charge", key or digest(text), plan.guarantee, unit, about=about, plan=text)
+        return self._append_charge("charge", key or digest(text), of_plan(plan), unit, about=about, plan=text)
 
     def spend(
         self,

@@ -69,6 +69,7 @@ class BayesianNetwork(TableFamily):
     """
 
     name = "BayesianNetwork"
+    is_likelihood = True
     states: Any
     parents: Any = field(default_factory=dict)
     smallest_probability: Any
@@ -163,9 +164,9 @@ class BayesianNetwork(TableFamily):
         return tuple(names)
 
     @property
-    def record_width(self) -> float:
+    def block_widths(self) -> tuple[float, ...]:
         """One factor per node."""
-        return up(math.fsum(table.width for table in self.tables))
+        return tuple(table.width for table in self.tables)
 
     def cell_guarantee(self, node: str, inverse_temperature: float = 1.0) -> BoundedRange:
         """Return what a draw reveals of one cell of a row: 2β times the widths of the node's factor and its children's (E19)."""

@@ -38,6 +38,7 @@ class BernoulliLogit(GibbsModel):
     """
 
     name = "BernoulliLogit"
+    is_likelihood = True
     samplers = ("inverse-cdf", "shell", "langevin")
     labels: tuple[Any, Any] = (0, 1)
     target: str = "y"

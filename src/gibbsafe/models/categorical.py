@@ -37,6 +37,7 @@ class Categorical(TableFamily):
     """
 
     name = "Categorical"
+    is_likelihood = True
     metric: ClassVar[Metric] = Metric.hamming()
     states: tuple[Any, ...] | int
     smallest_probability: float
@@ -65,9 +66,9 @@ class Categorical(TableFamily):
         return (Table(1, len(self._states), self.smallest_probability, self.concentration),)
 
     @property
-    def record_width(self) -> float:
+    def block_widths(self) -> tuple[float, ...]:
         """One factor."""
-        return self.tables[0].width
+        return (self.tables[0].width,)
 
     @classmethod
     def trimmed_for(cls, budget: Budget, *, states: Any, draws: int = 1, **declaration: Any) -> Self:

@@ -32,6 +32,7 @@ class ExponentialRate(RateFamily):
     """
 
     name = "ExponentialRate"
+    is_likelihood = True
     power = 1.0
     parameter = "rate"
     metric: ClassVar[Metric] = Metric.absolute()

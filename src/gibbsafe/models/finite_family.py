@@ -88,6 +88,7 @@ class FiniteFamily(Family):
     """
 
     name = "FiniteFamily"
+    is_likelihood = True
     metric: ClassVar[Metric] = Metric.hamming()
     prior_fields = ("points", "prior")
     points: tuple[float, ...]

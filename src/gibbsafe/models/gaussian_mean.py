@@ -45,6 +45,7 @@ class GaussianMean(GibbsModel):
     """
 
     name = "GaussianMean"
+    is_likelihood = True
     theorems = ("gaussian-mean", "gaussian-mean-paper")
     samplers = ("closed-form",)
     dimension: int

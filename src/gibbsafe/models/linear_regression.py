@@ -61,6 +61,7 @@ class LinearRegression(LinearModel):
     """
 
     name = "LinearRegression"
+    is_likelihood = True
     samplers = ("langevin",)
     response_bounds: tuple[float, float]
     parameter_radius: float | None = None

@@ -46,6 +46,7 @@ class MarkovChain(TableFamily):
     """
 
     name = "MarkovChain"
+    is_likelihood = True
     metric: ClassVar[Metric] = Metric("changed states, twice", _changed_states)
     states: tuple[Any, ...] | int
     length: int
@@ -82,9 +83,10 @@ class MarkovChain(TableFamily):
         return (*start, *(f"P({a}→{b})" for a in self._states for b in self._states))
 
     @property
-    def record_width(self) -> float:
-        """One factor per time point."""
-        return up(self.length * self.tables[0].width)
+    def block_widths(self) -> tuple[float, ...]:
+        """One factor of the start, and one of the transitions per later time point."""
+        start, later = self.tables
+        return (start.width, up((self.length - 1) * later.width))[: 1 if self.length == 1 else 2]
 
     @property
     def diameter(self) -> float:

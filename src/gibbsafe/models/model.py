@@ -59,6 +59,9 @@ class Model(ABC):
     #: Samplers that know this model's posterior, and what to say where none applies.
     samplers: ClassVar[tuple[str, ...]]
     sampler_remedy: ClassVar[str] = ""
+    #: Whether −loss is the log-likelihood of records, so that data noise follows from the curvature (`gibbsafe.intervals`). Every
+    #: model declares it; what does not is treated as a mere loss, whose intervals are wider. Simulating records does not decide it.
+    is_likelihood: ClassVar[bool] = False
     #: When the standard deviation of `typical_sd` is to be expected.
     typical_case: ClassVar[str] = "if records are ordinary"
 

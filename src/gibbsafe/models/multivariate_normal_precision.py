@@ -124,6 +124,7 @@ class MultivariateNormalPrecision(Family):
     """
 
     name = "MultivariateNormalPrecision"
+    is_likelihood = True
     prior_fields = ("trim", "degrees_of_freedom", "prior_scale", "structure")
     typical_case = "if the precision is in the middle of the trim"
     dimension: int

@@ -151,9 +151,18 @@ class TableFamily(Family):
         raise NotImplementedError
 
     @property
-    def record_width(self) -> float:
-        """How far the log-likelihood of one record varies: the sum of its factors' widths."""
+    def block_widths(self) -> tuple[float, ...]:
+        """How far the log-likelihood of one record varies with each table: the sum of its factors' widths there.
+
+        Tables are independent under every posterior. Replacing a record changes two cells of a table per factor: within one
+        distribution the log ratio of two probabilities varies by 2w, in two distributions each varies by w.
+        """
         raise NotImplementedError
+
+    @property
+    def record_width(self) -> float:
+        """How far it varies with all of them together."""
+        return up(math.fsum(self.block_widths))
 
     def count_cells(self, data: Blocks) -> Array:
         """Return how often each probability occurs as a factor of the records."""
@@ -165,11 +174,10 @@ class TableFamily(Family):
         return min(min(table.smallest, 1 - table.states * table.smallest) for table in self.tables)
 
     def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
-        """Return 2Σw for a replaced record and Σw for an added one; L = max w under the family's metric."""
+        """Return 2w per table for a replaced record and w for an added one; L = max w under the family's metric."""
         alone = rows_per_person == 1
-        width = self.record_width
         return Constants(
-            **self.ranges(2 * width, width, rows_per_person),
+            **self.block_ranges(self.block_widths, rows_per_person),
             metric_lipschitz=up(max(table.width for table in self.tables)),
             metric_diameter=self.diameter if alone else None,
             n=n if adjacency == Adjacency.REPLACE_ONE else None,

@@ -105,9 +105,9 @@ class ApproximateDP(Guarantee):
 def _group_failure(epsilon: float, failure: float, size: int) -> float:
     """Return δ(e^{kε} − 1)/(e^ε − 1), rounded up and at most 1: in logarithms where the factors do not fit a double."""
     if failure == 0 or size * epsilon <= 600:
-        growth = size if epsilon == 0 or failure == 0 else math.expm1(size * epsilon) / math.expm1(epsilon)
-        exponent = (size + 1) * epsilon * 2.0**-52  # roundings of kε and ε, seen through the exponential
-        return min(1.0, up(up(failure * growth)) * (1 + exponent))
+        if epsilon == 0 or failure == 0:
+            return min(1.0, up(failure * size))
+        return min(1.0, failure * (math.expm1(size * epsilon) / math.expm1(epsilon)) * (1 + SLACK))  # the exponent is rounded too
     log_growth = (size - 1) * epsilon - math.log(-math.expm1(-epsilon))
     return min(1.0, max(failure, ceiling(math.log(failure) + log_growth)))
 
