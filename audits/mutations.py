@@ -176,7 +176,8 @@ Written by `audits/mutations.py --sample {options.sample} --seed {options.seed}`
 
 {places:,} places in privacy/, theorems/, the constants of models/ and the row path of data/ can carry a bug by one of the
 operators below; {len(outcomes)} were drawn, planted one at a time and shown to the tests of their room.
-{verdicts["noticed"]} were noticed, {verdicts["hangs"]} made the tests hang, {verdicts["survives"]} survived, {open_ones} of them unexplained.
+{verdicts["noticed"]} were noticed, {verdicts["hangs"]} made the tests hang, {verdicts["survives"]} survived,
+{open_ones} of them unexplained.
 
 | room | noticed | survived |
 |---|---|---|
