@@ -25,7 +25,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from mutation_operators import variants
@@ -172,10 +171,11 @@ def markdown(outcomes: dict[Mutation, tuple[str, str]], places: int, options: ar
     return f"""# Audit: planted bugs
 
 Written by `audits/mutations.py --sample {options.sample} --seed {options.seed}` on {datetime.date.today().isoformat()}
-(Python {platform.python_version()}, {seconds:.0f} s of waiting for tests).
+(Python {platform.python_version()}, {seconds:.0f} s of processor time).
 
 {places:,} places in privacy/, theorems/, the constants of models/ and the row path of data/ can carry a bug by one of the
-operators below; {len(outcomes)} were drawn, planted one at a time and shown to the tests of their room.
+operators below; {options.sample} were drawn. {len(outcomes)} were planted so far, one at a time, and shown to the tests of their
+room.
 {verdicts["noticed"]} were noticed, {verdicts["hangs"]} made the tests hang, {verdicts["survives"]} survived,
 {open_ones} of them unexplained.
 
@@ -200,13 +200,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=120)
     parser.add_argument("--seed", type=int, default=16)
+    parser.add_argument("--minutes", type=float, default=55.0, help="after these the rest is left for another time")
     parser.add_argument("--report", type=Path)
     options = parser.parse_args()
     every = sorted(mutations(), key=str)
     drawn = random.Random(options.seed).sample(every, min(options.sample, len(every)))
     part = Part("mutations", (options.sample, options.seed))
-    found, seconds = part.run(drawn, partial(judge))
-    text = markdown(dict(zip(drawn, found, strict=True)), len(every), options, seconds)
+    found, seconds = part.run(drawn, judge, minutes=options.minutes)
+    judged = {mutation: outcome for mutation, outcome in zip(drawn, found, strict=True) if outcome is not None}
+    text = markdown(judged, len(every), options, seconds)
     print(text)
     if options.report is not None:
         options.report.write_text(text)

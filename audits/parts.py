@@ -8,6 +8,7 @@ complete does nothing. Other arguments, or other sources, begin anew; so does ``
 from __future__ import annotations
 
 import hashlib
+import math
 import multiprocessing
 import os
 import pickle
@@ -72,8 +73,14 @@ class Part:
         file.flush()
         return file, done, 0.0
 
-    def run(self, units: Sequence[Unit], work: Callable[[Unit], Any], *, workers: int = 2) -> tuple[list[Any], float]:
-        """Return the outcome of every unit, in order, and the processor seconds they took; carry out those that are missing."""
+    def run(
+        self, units: Sequence[Unit], work: Callable[[Unit], Any], *, workers: int = 2, minutes: float = math.inf
+    ) -> tuple[list[Any], float]:
+        """Return the outcome of every unit, in order, and the processor seconds they took; carry out those that are missing.
+
+        After so many minutes the rest is left for another time: None stands for it.
+        """
+        started = time.monotonic()
         file, done, spent = self._open()
         missing = [unit for unit in units if unit not in done]
         if len(missing) < len(units):
@@ -84,14 +91,22 @@ class Part:
                 file.flush()
                 done[unit], spent = outcome, spent + seconds
                 sys.stderr.write(f"{self.name}: {len(done)} of {len(units)} units, {spent:.0f} s\n")
-        return [done[unit] for unit in units], spent
+                if time.monotonic() - started > 60 * minutes:
+                    break
+        return [done.get(unit) for unit in units], spent
 
 
 def _timed(job: tuple[Callable[[Any], Any], Any]) -> tuple[Any, Any, float]:
     work, unit = job
-    started = time.process_time()
+    started = _processor()
     outcome = work(unit)
-    return unit, outcome, time.process_time() - started
+    return unit, outcome, _processor() - started
+
+
+def _processor() -> float:
+    """Processor seconds of this process and of those it waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def _carried_out(units: Sequence[Any], work: Callable[[Any], Any], workers: int) -> Iterator[tuple[Any, Any, float]]:

@@ -40,6 +40,11 @@ def hold(rng: Generator, made: Case, plan: Any, *pairs: Pair) -> None:
         made.at_most("log ratio", pairs[0].largest(), pure, 4e-16 * pure)
 
 
+def hold_range(made: Case, plan: Any, width: mp.mpf) -> None:
+    """Hold the range of the log density ratio, in 50 digits, beside the plan's pure ε, which every range claim equals."""
+    made.at_most("range", width, plan.guarantee.epsilon(0.0))
+
+
 def people(rng: Generator, adjacency: str) -> tuple[int, int, int]:
     """Return (rows of a person at most, rows removed, rows put in their place)."""
     rows = int(either(rng, 1, 1, 1, 2, 4))
@@ -89,6 +94,9 @@ def proportions(rng: Generator, made: Case) -> None:
     first = (common[0] + lost * out * won, common[1] + lost * out * (not won))
     second = (common[0] + lost * into * (not won), common[1] + lost * into * won)
     made.setting |= {"first": first, "second": second}
+    with mp.workdps(50):
+        up, down = mp.log(mp.mpf(high) / mp.mpf(low)), mp.log((1 - mp.mpf(low)) / (1 - mp.mpf(high)))
+        hold_range(made, plan, beta * trials * out * (max(up, down) if adjacency == "add-remove" else up + down))
     hold(rng, made, plan, beta_pair(model.alpha, model.beta, first, second, (logit(low), logit(high))))
 
 
@@ -134,12 +142,19 @@ def gamma_pair(first: tuple[float, float], second: tuple[float, float], trim: tu
     return normalised(log_p, log_q, line, **grid)
 
 
+def _single(low: mp.mpf, high: mp.mpf, power: float, t: mp.mpf) -> mp.mpf:
+    """The range over θ of θt − power·log θ."""
+    least = min(max(power / t, low), high) if t > 0 else high
+    at = [theta * t - power * mp.log(theta) for theta in (low, high, least)]
+    return max(at) - min(at)
+
+
 @case("rates between trim points", 2)
 def rates(rng: Generator, made: Case) -> None:
     """Exponential, Laplace and normal records: gamma posteriors, all numbers over many decades, statistics at their ends."""
     name, adjacency = str(either(rng, "ExponentialRate", "LaplaceScale", "NormalPrecision")), str(either(rng, *ADJACENCIES))
     low = magnitude(rng)
-    trim = (low, low * (1 + magnitude(rng, 1e-6, 1e9)))
+    trim = (low, low * (1 + magnitude(rng, 1e-9, 1e9)))
     bound = magnitude(rng, 1e-9, 1e9)
     located: dict[str, float] = {}
     if name != "ExponentialRate":
@@ -160,6 +175,13 @@ def rates(rng: Generator, made: Case) -> None:
         (shape + beta * power * (n - out + times), rate + beta * (common + times * t)) for times, t in ((out, gone), (into, come))
     ]
     made.setting |= {"posteriors": pair}
+    if plan.theorem.name == "bounded-range":
+        with mp.workdps(50):
+            (c1, c2), (t0, t1) = (map(mp.mpf, each) for each in (trim, ends))
+            replaced = (c2 - c1) * (t1 - t0)
+            width = max(replaced if adjacency == "replace-one" else 0, _single(c1, c2, power, t0), _single(c1, c2, power, t1))
+            width = replaced if adjacency == "replace-one" and rows == 1 else width
+            hold_range(made, plan, beta * rows * width * (1 - mp.mpf(10) ** -14))  # the ends are doubles
     hold(rng, made, plan, gamma_pair(pair[0], pair[1], trim))
 
 
@@ -249,7 +271,10 @@ def networks(rng: Generator, made: Case) -> None:
 def finite_families(rng: Generator, made: Case) -> None:
     """Random tables of likelihoods down to 1e-12, random priors and data: enumeration in 60 digits."""
     points, outcomes, adjacency = int(rng.integers(2, 6)), int(rng.integers(2, 5)), str(either(rng, *ADJACENCIES))
+    close = magnitude(rng, 1e-12, 1.0) if rng.random() < 0.3 else None  # parameters that hardly differ
     raw = np.array([[magnitude(rng, 1e-12, 1.0) for _ in range(outcomes)] for _ in range(points)])
+    if close is not None:
+        raw = 1 + close * rng.random((points, outcomes))
     table = raw / raw.sum(axis=1, keepdims=True)
     prior = tuple(magnitude(rng, 1e-12, 1.0) for _ in range(points))
     likelihood = tuple(tuple(row) for row in table.tolist())

@@ -165,7 +165,9 @@ class FiniteFamily(Family):
         alone = rows_per_person == 1
         gaps = self._log[:, :, None] - self._log[:, None, :]
         replaced, single = (float((table.max(axis=0) - table.min(axis=0)).max()) for table in (gaps, self._log))
-        largest = up(up(float(gaps.max())))
+        rounding = 2.0**-50 * float(np.abs(self._log).max())  # of logarithms that cancel
+        replaced, single = (value + 2 * rounding if value > 0 else 0.0 for value in (replaced, single))
+        largest = up(up(float(gaps.max()) + rounding))
         if replaced == 0:
             fail("likelihood", self.likelihood, "different for some parameters: otherwise there is nothing to learn")
         public_n = n if adjacency == Adjacency.REPLACE_ONE else None
