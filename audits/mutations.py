@@ -126,11 +126,14 @@ def tests_for(file: str) -> list[str]:
 
 
 def judge(mutation: Mutation) -> tuple[str, str]:
-    """Plant one bug in a copy of the sources; return "noticed", "hangs" or "survives", and the test that noticed."""
-    source, _, _ = mutated(mutation)
+    """Plant one bug in a copy of the sources; return "noticed", "hangs" or "survives", and the test that noticed.
+
+    Without an operator nothing is planted: what then fails would notice every bug.
+    """
     with tempfile.TemporaryDirectory() as place:
         shutil.copytree(PACKAGE, Path(place) / "gibbsafe")
-        (Path(place) / "gibbsafe" / mutation.file).write_text(source)
+        if mutation.operator:
+            (Path(place) / "gibbsafe" / mutation.file).write_text(mutated(mutation)[0])
         environment = os.environ | {"PYTHONPATH": place, "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
         options = ["-p", "no:xdist", "-p", "no:cacheprovider", "-x", "-q", "--no-header", "--tb=no"]
         strict = ["--override-ini", "addopts=--import-mode=importlib"]
@@ -206,7 +209,12 @@ def main() -> None:
     every = sorted(mutations(), key=str)
     drawn = random.Random(options.seed).sample(every, min(options.sample, len(every)))
     part = Part("mutations", (options.sample, options.seed))
-    found, seconds = part.run(drawn, judge, minutes=options.minutes)
+    sound = [Mutation(f"{room}/", "", "", 0) for room in TESTS]
+    found, seconds = part.run([*sound, *drawn], judge, minutes=options.minutes)
+    for room, outcome in zip(TESTS, found, strict=False):
+        if outcome is not None and outcome[0] != "survives":
+            sys.exit(f"{room}/ without any bug: {outcome[0]} {outcome[1]}; repair that first (its state: {part.path})")
+    found = found[len(sound) :]
     judged = {mutation: outcome for mutation, outcome in zip(drawn, found, strict=True) if outcome is not None}
     text = markdown(judged, len(every), options, seconds)
     print(text)

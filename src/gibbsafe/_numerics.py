@@ -11,9 +11,20 @@ import struct
 from collections.abc import Callable, Iterable
 
 __all__ = [
-    "FLOOR", "SLACK", "at_most", "ceiling", "down", "exp", "greatest",
-    "half_square", "least", "log_excess", "root_sum_of_squares", "sum_up", "up",
-]  # fmt: skip
+    "FLOOR",
+    "SLACK",
+    "at_most",
+    "ceiling",
+    "down",
+    "exp",
+    "greatest",
+    "half_square",
+    "least",
+    "log_excess",
+    "root_sum_of_squares",
+    "sum_up",
+    "up",
+]
 
 #: Smallest normal double: an upper bound on a positive number that underflows.
 FLOOR = 2.2250738585072014e-308

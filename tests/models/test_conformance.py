@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import kstwobign
 
 import gibbsafe as gs
+from gibbsafe.intervals.gibbs import declares_likelihood
 from gibbsafe.models import MODELS, GibbsModel, model_from_dict
 from gibbsafe.models.linear import LinearModel
 from gibbsafe.models.model import EncodingOptions
@@ -35,6 +36,29 @@ from .cases import (
 )
 
 CRITICAL = float(kstwobign.isf(1e-4))
+
+
+def test_every_model_declares_whether_it_is_a_likelihood():
+    for model in MODELS.values():
+        own = [
+            vars(each)["is_likelihood"]
+            for each in model.__mro__
+            if each.__module__.startswith("gibbsafe.models") and "is_likelihood" in vars(each)
+        ]
+        assert len(own) >= 2, f"{model.name} leaves is_likelihood to the base class"
+        assert isinstance(own[0], bool)
+
+
+def test_simulating_records_does_not_make_a_loss_a_likelihood():
+    """Overriding `simulate` shortened the intervals of a mere loss; the declaration alone decides."""
+
+    class Simulating(gs.models.SoftHinge):
+        def simulate(self, draw, rows, generator, features=None):
+            return np.ones(rows)
+
+    assert not declares_likelihood(Simulating(dimension=2))
+    assert declares_likelihood(gs.models.LogisticRegression(dimension=2))
+    assert not declares_likelihood(gs.models.WelschLocation(bounds=(0.0, 1.0)))
 
 
 def test_every_model_has_an_example_and_is_public():

@@ -53,7 +53,9 @@ def one_direction(epsilon, a, b, power, log_odds):
     parts.append(-b * start - math.log(b) + math.log(inner))
     low, high = max(log_odds, -EDGE), EDGE
     parts.append(_log_middle(c, b, low, high, lambda u: -np.expm1(-power * (u - log_odds))))
-    if log_odds < -EDGE:  # left tail: ∫_{u₀}^{−EDGE} e^{cu}(1 − e^{−β(u−u₀)}) du = e^{−cE}[(1 − e^{−cw})/c − e^{−βw}(1 − e^{−aw})/a]
+    if (
+        log_odds < -EDGE
+    ):  # left tail: ∫_{u₀}^{−EDGE} e^{cu}(1 − e^{−β(u−u₀)}) du = e^{−cE}[(1 − e^{−cw})/c − e^{−βw}(1 − e^{−aw})/a]
         w = -EDGE - log_odds
         value = -math.expm1(-c * w) / c + math.exp(-power * w) * math.expm1(-a * w) / a
         if value > 0:

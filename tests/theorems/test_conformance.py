@@ -32,9 +32,7 @@ MAKERS = {
     ),
     "BoundedRange": lambda draw: BoundedRange(draw()),
     "BlockRanges": lambda draw: BlockRanges([draw() for _ in range(int(draw.rng.integers(1, 6)))]),
-    "BetaBernoulliDP": lambda draw: BetaBernoulliDP(
-        min(draw(), 1e6), min(draw(), 1e6), int(draw.rng.integers(1, 50)), draw()
-    ),
+    "BetaBernoulliDP": lambda draw: BetaBernoulliDP(min(draw(), 1e6), min(draw(), 1e6), int(draw.rng.integers(1, 50)), draw()),
     "Composition": lambda draw: compose(
         [GaussianDP(draw()), BoundedRange(draw()), PureDP(draw())], slack=10.0 ** -draw.rng.uniform(2, 200)
     ),
@@ -68,7 +66,9 @@ def check(guarantee):
 
 
 def test_every_guarantee_class_is_covered():
-    assert set(MAKERS) == set(Guarantee.registry) - {name for name, kind in Guarantee.registry.items() if "tests" in kind.__module__}
+    assert set(MAKERS) == set(Guarantee.registry) - {
+        name for name, kind in Guarantee.registry.items() if "tests" in kind.__module__
+    }
 
 
 @pytest.mark.parametrize("name", MAKERS)

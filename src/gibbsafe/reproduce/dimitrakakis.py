@@ -132,7 +132,9 @@ def _multivariate() -> LemmaRow:
     diameter = family.diameter  # mean 0: the lemma's metric has its first term only
     away = MultivariateNormalPrecision(dimension=dimension, trim=(low, high), bound=1.0, mean=(0.5, 0.0))
     example = f"precision matrix with eigenvalues in [{low:g}, {high:g}], mean 0, |x| ≤ 1, d = {dimension}"
-    note = f"mean 0 needs the metric's first term only; with both, records are up to {away.diameter:.5g} apart, not 3; range c₂ − c₁"
+    note = (
+        f"mean 0 needs the metric's first term only; with both, records are up to {away.diameter:.5g} apart, not 3; range c₂ − c₁"
+    )
     return LemmaRow(23, "multivariate normal", example, EPSILON, 6 * lipschitz, 2 * lipschitz * diameter, width, "E18", note)
 
 

@@ -53,9 +53,7 @@ class BoundedRangeTheorem(Theorem):
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require a bound on the range of the loss difference, and independence where it is stated per block."""
         blocks = loss_difference_blocks(constants, adjacency)
-        whole = Premise(
-            f"the loss difference of neighbours varies by at most {at_most(sum_up(blocks))} over the parameters"
-        )
+        whole = Premise(f"the loss difference of neighbours varies by at most {at_most(sum_up(blocks))} over the parameters")
         if len(blocks) == 1:
             return (whole,)
         each = ", ".join(f"{times} × {at_most(width)}" for width, times in Counter(blocks).items())

@@ -36,7 +36,9 @@ class ContaminatedUniform(Theorem):
         """Require the contamination rate and the density ratio."""
         _, ratio = constants.need("contamination", "density_ratio")
         return (
-            Premise(f"the model's density is at most {at_most(ratio)} times the contaminating one, for every record and parameter"),
+            Premise(
+                f"the model's density is at most {at_most(ratio)} times the contaminating one, for every record and parameter"
+            ),
             Premise("the contaminating density is public and normalised"),
         )
 
