@@ -17,13 +17,16 @@ import random
 import re
 import sys
 import tempfile
-import time
 import traceback
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gibbsafe.cli import main as command
+
+#: Cases that are carried out, and kept, together.
+CHUNK = 250
 
 STUDIES = [
     {
@@ -200,15 +203,25 @@ def fuzz(cases: int, seed: int) -> Counter[str]:
     return seen
 
 
+def chunk(seed: int, unit: tuple[int, int]) -> Counter[str]:
+    """Run one chunk of the cases, with a seed of its own."""
+    number, cases = unit
+    return fuzz(cases, seed * 1_000_003 + number)
+
+
 def main() -> None:
     """Run the audit and write its report."""
+    from parts import Part, chunks
+
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--report", type=Path)
     options = parser.parse_args()
-    started = time.perf_counter()
-    seen = fuzz(options.cases, options.seed)
+    outcomes, seconds = Part("fuzz", (options.cases, options.seed)).run(
+        chunks(options.cases, CHUNK), partial(chunk, options.seed)
+    )
+    seen = sum(outcomes, Counter())
     lines = [
         "# Audit: broken studies and tables",
         "",
@@ -221,7 +234,7 @@ def main() -> None:
         *(f"| {outcome} | {times:,} |" for outcome, times in sorted(seen.items())),
         "",
     ]
-    print("\n".join(lines) + f"\n{time.perf_counter() - started:.0f} s")
+    print("\n".join(lines) + f"\n{seconds:.0f} s")
     if options.report is not None:
         options.report.write_text("\n".join(lines))
 

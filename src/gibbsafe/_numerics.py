@@ -20,6 +20,7 @@ __all__ = [
     "greatest",
     "half_square",
     "least",
+    "log_excess",
     "root_sum_of_squares",
     "sum_up",
     "up",
@@ -74,6 +75,19 @@ def at_most(value: float, digits: int = 6) -> str:
     while float(text) < value:
         text = f"{float(text) + 10.0 ** (math.floor(math.log10(value)) + 1 - digits):.{digits}g}"
     return text
+
+
+def log_excess(gap: float, ratio: float) -> float:
+    """Return an upper bound on x − 1 − log x for x = ``ratio`` > 0 that keeps its digits near 1, where ``gap`` = x − 1 is given.
+
+    >>> log_excess(1e-9, 1 + 1e-9), round(log_excess(-0.9, 0.1), 6)
+    (4.99999999...e-19, 1.402585)
+    """
+    if abs(gap) < 0.01:
+        total = math.fsum((-gap) ** k / k for k in range(2, 12))
+    else:
+        total = gap - (math.log(ratio) if gap < -0.5 else math.log1p(gap))
+    return total * (1 + 2.0**-43)
 
 
 def exp(value: float) -> float:

@@ -141,8 +141,9 @@ class BetaBernoulli(Family):
             prior = (self.alpha, self.beta) if alone else None
             return Constants(beta_prior=prior, n=public_n, dimension=1, **self._stochastic(public_n, alone))
         a, b = self.trim
-        width = self.trials * up(float(logit(b) - logit(a)))
-        single = self.trials * up(max(math.log(b / a), math.log1p(-a) - math.log1p(-b)))
+        gap = up(b - a)  # log1p of ratios: differences of logarithms would cancel for narrow trims
+        single = self.trials * up(up(max(math.log1p(gap / a), math.log1p(gap / (1 - b)))))
+        width = self.trials * up(up(math.log1p(gap / a) + math.log1p(gap / (1 - b))))
         largest = self.trials * up(max(abs(float(logit(a))), abs(float(logit(b)))))
         return Constants(
             **self.ranges(width, single, rows_per_person),

@@ -214,7 +214,7 @@ class FiniteFamily(Family):
     @property
     def _rounding(self) -> float:
         """An upper bound on what four logarithms lose when they are subtracted in floating point."""
-        return 2.0**-51 * float(np.abs(self._log).max())
+        return 2.0**-50 * float(np.abs(self._log).max())
 
     def lipschitz_at(self, thetas: Array) -> Array:
         """Return ℓ(θ) = max log p_θ(x)/p_θ(y) of the nearest parameter."""

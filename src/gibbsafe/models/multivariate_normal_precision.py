@@ -193,7 +193,7 @@ class MultivariateNormalPrecision(Family):
     def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
         """Return ranges over the trimmed matrices, and L = ½√d·c₂·max(1, ‖mean‖) under the metric."""
         low, high = self.trim
-        others = 0.5 * (self.dimension - 1) * math.log(high / low)
+        others = up(0.5 * (self.dimension - 1) * math.log1p(up(high - low) / low))
         single = up(up(others + single_range(self.trim, 0.5, (0.0, up(0.5 * self.radius**2)))))
         return Constants(
             **self.ranges(up(up(self.resolution) * self._range_per_width), single, rows_per_person),

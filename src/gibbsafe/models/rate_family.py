@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from gibbsafe._numerics import down, up
+from gibbsafe._numerics import down, log_excess, up
 from gibbsafe._validate import fail, non_negative, positive, real
 from gibbsafe.columns import Column, no_features
 from gibbsafe.data.blocks import Blocks
@@ -66,13 +66,18 @@ def single_range(trim: tuple[float, float], power: float, statistic: tuple[float
     2.302585
     """
     low, high = trim
+    width = up(high - low)
 
     def spread(t: float) -> float:
-        at = [theta * t - power * math.log(theta) for theta in (low, high)]
-        best = min(max(power / t, low), high) if t > 0 else high
-        return max(at) - (best * t - power * math.log(best))
+        """Differences from the least value, by d − log(1 + d): nothing cancels, however narrow the trim is."""
+        if t * high <= power:  # decreasing
+            return (up(power) - t * high) * (width / high) + power * log_excess(-width / high, low / high)
+        if t * low >= power:  # increasing
+            return (up(t * low) - power) * (width / low) + power * log_excess(width / low, high / low)
+        ends = (low * t / power * (1 - 2.0**-51), high * t / power * (1 + 2.0**-51))
+        return power * max(log_excess(end - 1, end) for end in ends)
 
-    return up(max(spread(t) for t in statistic))
+    return up(up(max(spread(t) for t in statistic)))
 
 
 @dataclass(frozen=True, kw_only=True)

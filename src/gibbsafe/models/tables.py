@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,7 +50,8 @@ def log_odds_width(smallest: float, states: int) -> float:
     >>> round(2 * 4 * log_odds_width(0.05, 3), 9)  # a row of four such factors, replaced
     23.122974063
     """
-    return up(up(math.log1p(-(states - 1) * smallest) - math.log(smallest)))
+    room = Fraction(1) - states * Fraction(smallest)  # exact: close to 1/S nothing else is left of it
+    return up(up(math.log1p(float(room / Fraction(smallest)))))
 
 
 def smallest_for(budget: Budget, states: int, factors: int, draws: int = 1) -> float:
