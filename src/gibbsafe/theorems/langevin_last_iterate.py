@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from gibbsafe._validate import count, non_negative, positive
+from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, GaussianDP
 from gibbsafe.theorems.constants import Constants
 from gibbsafe.theorems.gaussian_dp import require_convex
