@@ -12,9 +12,12 @@ from scipy.stats import ks_2samp
 
 import gibbsafe as gs
 from gibbsafe.data import Blocks
+from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.spool import Spool
+from gibbsafe.data.stream import encode_records
 from gibbsafe.models.kinked_losses import HingeLoss
 from gibbsafe.models.losses import LogisticLoss, PseudoHuberLoss, SoftHingeLoss, SoftPinballLoss
+from gibbsafe.models.model import EncodingOptions
 from gibbsafe.models.squared_loss import SquaredLoss
 from gibbsafe.samplers import GibbsPosterior, proximal, shell
 from gibbsafe.samplers.proximal_inner import Geometry, Rounds
@@ -31,6 +34,7 @@ from gibbsafe.samplers.proximal_schedule import (
 from gibbsafe.samplers.thinning import random_access
 
 from ..audit.loading import load
+from .hostile import KINDS, case
 from .test_exactness import CRITICAL, grid_around, ks, posterior_of, weighted_cdf
 
 audit = load("proximal")
@@ -247,6 +251,23 @@ def test_proposals_stay_below_their_bound(kind, nats):
     limit = math.exp(0.5 * Geometry.of(posterior).curvature * step / (1 + step) + EXTRA)
     assert mean <= limit * (1 + 4 / math.sqrt(rounds * chains))
     assert diagnostics.passes <= 4 * rounds
+
+
+@pytest.mark.parametrize("n", [0, 1, 40, 300])
+@pytest.mark.parametrize("kind", KINDS)
+def test_hostile_data_and_their_neighbours(kind, n):
+    """No exception, no non-finite draw, proposals below twice the bound of their expectation (50 rounds in all)."""
+    made = case(kind, n, seed=2)
+    model, stage = made.plan.model, made.plan.stages[0]
+    prior = np.array(stage.prior_precision), np.array(stage.prior_centre)
+    for data in (made.data, made.neighbour):
+        blocks = merge_identical(encode_records(model, data, EncodingOptions(), None, None))
+        posterior = GibbsPosterior(blocks, model.loss, stage.inverse_temperature, *prior, model.ball)
+        curvature = Geometry.of(posterior).curvature
+        draws, diagnostics = draw(posterior, draws=2, step=step_for(curvature, 1.0), steps=25)
+        assert np.isfinite(draws).all()
+        assert diagnostics.accepted == 50
+        assert diagnostics.proposals <= 2 * 50 * math.exp(min(1.0, 0.5 * curvature) + EXTRA)
 
 
 @pytest.mark.parametrize("precision", [1e-10, 1e10])
