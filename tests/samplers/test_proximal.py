@@ -12,6 +12,7 @@ from scipy.stats import ks_2samp
 
 import gibbsafe as gs
 from gibbsafe.data import Blocks
+from gibbsafe.data.census import Unit
 from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.spool import Spool
 from gibbsafe.data.stream import encode_records
@@ -21,17 +22,9 @@ from gibbsafe.models.model import EncodingOptions
 from gibbsafe.models.squared_loss import SquaredLoss
 from gibbsafe.samplers import GibbsPosterior, proximal, shell
 from gibbsafe.samplers.proximal_inner import Geometry, Rounds
-from gibbsafe.samplers.proximal_schedule import (
-    EXTRA,
-    cheapest_nats,
-    curvature_bound,
-    public_schedule,
-    rounds_for_folds,
-    rounds_for_slack,
-    slack_schedule,
-    step_for,
-)
+from gibbsafe.samplers.proximal_schedule import EXTRA, cheapest_nats, rounds_for_folds, rounds_for_slack, step_for
 from gibbsafe.samplers.thinning import random_access
+from gibbsafe.samplers.work import PublicPosterior
 
 from ..audit.loading import load
 from .hostile import KINDS, case
@@ -40,6 +33,13 @@ from .test_exactness import CRITICAL, grid_around, ks, posterior_of, weighted_cd
 audit = load("proximal")
 DRAWS = 4000
 SLACK = 1e-6
+
+
+@pytest.fixture(autouse=True)
+def rounds_only(monkeypatch):
+    """Rounds are what this file is about: exact draws in their place are tested in test_proximal_shell.py."""
+    monkeypatch.setattr(proximal, "quick_envelope", lambda *arguments: None)
+    monkeypatch.setattr(proximal, "is_long", lambda *arguments: False)
 
 
 def draw(posterior, seed=22, draws=DRAWS, **schedule):
@@ -243,7 +243,7 @@ def hostile(kind):
 def test_proposals_stay_below_their_bound(kind, nats):
     """Mean proposals per round of 40 chains; the bound is on the expectation, allowed four standard errors."""
     posterior = GibbsPosterior(Blocks(hostile(kind)), LogisticLoss(), 2.0, 0.5, 0.0)
-    bound = curvature_bound(inverse_temperature=2.0, smoothness=0.25, n=400, row_norms=[1.0], prior_precision=[0.5])
+    bound = PublicPosterior(3, 2.0, 1 / 0.5, 0.25, 1.0, 400).curvature
     assert Geometry.of(posterior).curvature <= bound * (1 + 1e-6)
     step, rounds, chains = step_for(bound, nats), 40, 40
     _, diagnostics = draw(posterior, draws=chains, step=step, steps=rounds)
@@ -261,7 +261,7 @@ def test_hostile_data_and_their_neighbours(kind, n):
     model, stage = made.plan.model, made.plan.stages[0]
     prior = np.array(stage.prior_precision), np.array(stage.prior_centre)
     for data in (made.data, made.neighbour):
-        blocks = merge_identical(encode_records(model, data, EncodingOptions(), None, None))
+        blocks = merge_identical(encode_records(model, data, EncodingOptions(), unit=Unit(1, None)))
         posterior = GibbsPosterior(blocks, model.loss, stage.inverse_temperature, *prior, model.ball)
         curvature = Geometry.of(posterior).curvature
         draws, diagnostics = draw(posterior, draws=2, step=step_for(curvature, 1.0), steps=25)
@@ -296,17 +296,12 @@ def test_far_responses_leave_no_trace():
 
 
 def test_schedules():
-    work = public_schedule(curvature=1000.0, parameters=20, e_folds=3.0, rows=10_000)
-    assert work.e_folds >= 3.0
-    assert (work.rounds - 1) * math.log1p(work.step) < 3.0
-    assert 0.5 * 1000.0 * work.step / (1 + work.step) == pytest.approx(cheapest_nats(10_000, 20))
-    assert work.proposals == pytest.approx(math.exp(cheapest_nats(10_000, 20) + EXTRA))
-    longer = public_schedule(curvature=1000.0, parameters=20, e_folds=9.0, rows=10_000)
-    assert longer.share > work.share
-    assert longer.seconds(10_000, 20) > 2 * work.seconds(10_000, 20)
-    flat = public_schedule(curvature=0.0, parameters=5, e_folds=3.0)
-    assert flat.rounds == 1
-    assert slack_schedule(curvature=0.0, parameters=5, slack=1e-9).rounds <= 4
+    step = step_for(1000.0, cheapest_nats(10_000, 20))
+    rounds = rounds_for_folds(step, 3.0)
+    assert rounds * math.log1p(step) >= 3.0 > (rounds - 1) * math.log1p(step)
+    assert 0.5 * 1000.0 * step / (1 + step) == pytest.approx(cheapest_nats(10_000, 20))
+    assert rounds_for_folds(step_for(0.0, 1.0), 3.0) == 1
+    assert rounds_for_slack(step_for(0.0, 1.0), 1e-9, distance=math.sqrt(5)) <= 4
 
 
 @pytest.mark.parametrize("slack", [1e-3, 1e-9])

@@ -46,8 +46,13 @@ class PublicPosterior:
 
     @property
     def curvature(self) -> float:
-        """S = βsn·reach, the largest trace of the data's curvature in units of the prior's precision."""
-        return math.inf if self.rows is None else self.inverse_temperature * self.smoothness * self.rows * self.reach
+        """S = βsn·reach, the largest trace of the data's curvature in units of the prior's precision.
+
+        On a ball times p: at its boundary a proposal's whole length may lie along one row (docs/samplers.md).
+        """
+        if self.rows is None:
+            return math.inf
+        return self.inverse_temperature * self.smoothness * self.rows * self.reach * (self.parameters if self.constrained else 1)
 
     @property
     def by_shell(self) -> bool:
