@@ -78,8 +78,8 @@ def guarded(function: Callable[[], Made], failure: str, *, trusted: tuple[type[E
     """Return what the function returns; what it raises says nothing that depends on records, unless `showing_values`.
 
     Refusals of the ``trusted`` kinds keep their words. Anything else (PyArrow, NumPy and Python quote the value they stumble
-    over) becomes a `DomainError` with the words of ``failure`` and the kind of the error alone. No cause or context is left for
-    a traceback or a log to print.
+    over) becomes a `DomainError`, or where nothing is trusted a `GibbsafeError`, with the words of ``failure`` and the kind of
+    the error alone. No cause or context is left for a traceback or a log to print.
     """
     if _SHOWN.get():
         return function()
@@ -90,7 +90,8 @@ def guarded(function: Callable[[], Made], failure: str, *, trusted: tuple[type[E
     except MemoryError:
         raise
     except Exception as error:
-        refusal = DomainError(f"{failure} ({type(error).__name__}); the curator sees why with show_values=True")
+        words = f"{failure} ({type(error).__name__}); the curator sees why with show_values=True"
+        refusal = DomainError(words) if GibbsafeError in trusted else GibbsafeError(words)
     refusal.__cause__ = refusal.__context__ = None
     refusal.__suppress_context__ = True
     raise refusal

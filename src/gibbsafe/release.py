@@ -240,7 +240,7 @@ def release(
             charge = None if ledger is None else ledger.charge(plan)
         with sampling_bar(progress, sum(stage.draws for stage in plan.stages)) as report:
             on_grid, diagnostics = guarded(
-                lambda: _draw_stages(plan, blocks, random, report), "sampling: failed, the charge stands", trusted=()
+                lambda: _draw_stages(plan, blocks, random, report), "sampling: failed, a charge stands", trusted=()
             )
     draws = plan.model.to_original(on_grid)
     draws.flags.writeable = False
