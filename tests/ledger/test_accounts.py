@@ -178,9 +178,10 @@ def test_units_must_match(open_account):
 
 def test_metric_claims_enter_at_a_stated_distance(open_account):
     account = open_account()
-    with pytest.raises(gs.BudgetError, match="unstated"):
-        account.spend(MetricDP(0.1, "hamming"), distance=1.0, key="k")  # a distance is no adjacency
-    account.spend(MetricDP(0.1, "hamming").at(1.0).under("replace-one"), key="k")
+    with pytest.raises(gs.BudgetError, match="stated distance"):
+        account.spend(MetricDP(0.1, "hamming"), key="k")
+    account.spend(MetricDP(0.1, "hamming"), distance=1.0, key="k")  # of the farthest replacement of a record
+    account.spend(MetricDP(0.1, "hamming").at(1.0).under("replace-one"), key="j")
 
 
 def test_an_account_is_opened_once(url, open_account):

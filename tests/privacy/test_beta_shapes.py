@@ -1,5 +1,6 @@
 """The profile of Beta posteriors over every shape that the model accepts, against quadrature in log-odds."""
 
+import itertools
 import math
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import gibbsafe as gs
 from gibbsafe.privacy import BetaBernoulliDP
 from gibbsafe.privacy.beta import SHAPES, beta_bernoulli_delta
+
 from .beta_oracle import exact_delta
 
 #: The oracle sums 300,000 terms of densities whose logarithms reach 1e7: its own relative error.
@@ -56,7 +58,7 @@ def test_shapes_over_the_whole_declared_range():
 def test_the_profile_never_rises(shapes, n, power):
     guarantee = BetaBernoulliDP(*shapes, n, power)
     values = [guarantee.delta(epsilon) for epsilon in [0.0, *np.geomspace(1e-6, 1e6, 49)]]
-    assert all(later <= earlier * (1 + 1e-8) for earlier, later in zip(values, values[1:], strict=False))
+    assert all(later <= earlier * (1 + 1e-8) for earlier, later in itertools.pairwise(values))
     assert all(0 < value <= 1 for value in values)
 
 

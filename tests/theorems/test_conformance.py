@@ -1,4 +1,4 @@
-"""Every guarantee and every theorem's guarantee: δ never rises with ε, and δ(ε) and ε(δ) agree, over constants from 1e-12 to 1e12."""
+"""Every guarantee and every theorem's: δ never rises with ε, δ(ε) and ε(δ) agree, over constants from 1e-12 to 1e12."""
 
 import itertools
 import math

@@ -65,7 +65,8 @@ def refute(model: Model, *, records: Sequence[Any] | None = None, effort: int = 
     Looked at: Lipschitz constants of the loss and of the difference of losses under replacement of a whole record (weighted by
     prior precisions, as theorems use them), smoothness, (strong) convexity, ranges of losses and differences, self-concordance
     and derivatives of the scalar loss, gradients against numerical derivatives, and clipping: records with entries like 1e300
-    or, replaced, NaN count like any other. The numbers that premises print are attacked as they are printed. Random search over records and parameters, then ascent from the best.
+    or, replaced, NaN count like any other. The numbers that premises
+    print are attacked as they are printed. Random search over records and parameters, then ascent from the best.
 
     Args:
         model: any model, also one of your own.

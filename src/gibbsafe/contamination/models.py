@@ -147,8 +147,8 @@ class ContaminatedModel:
         """Replace every record, independently with probability p, by a draw from g; covariates stay.
 
         This is randomness of the mechanism, but it may **not** be counted by `gibbsafe.privacy.amplify`: only the response is
-        replaced, and records (x, w) and (x′, w′) still differ in their covariates. (Without covariates, under replace-one and with
-        one row per person, whole records are replaced and keep_probability is 1 − p.)
+        replaced, and records (x, w) and (x′, w′) still differ in their covariates. (Without covariates, under replace-one and
+        with one row per person, whole records are replaced and keep_probability is 1 − p.)
         """
         x, w = self.read(data)
         if self.contamination is None:

@@ -65,8 +65,8 @@ class BetaPosterior(IntervalPosterior):
 def _log_likelihood_ratio(shape: float, n: int) -> float:
     """Return ln of C = sup over k and θ of θ^k(1 − θ)^{n−k} B(α, α)/B(α + k, α + n − k), the k that is worst included (E16).
 
-    The likelihood is largest at θ = k/n. The ends k = 0 and n are the worst only for large α (Beta(.01, .01), n = 10: 124.9, where
-    they have 2.06).
+    The likelihood is largest at θ = k/n. The ends k = 0 and n are the worst only for large α (Beta(.01, .01), n = 10: 124.9,
+    where they have 2.06).
     """
     k = np.arange(n + 1, dtype=np.float64)
     likelihood = xlogy(k, k / n) + xlogy(n - k, (n - k) / n)
@@ -162,7 +162,7 @@ class BetaBernoulli(Family):
         log_ratio = _log_likelihood_ratio(self.alpha, n)
         if log_ratio > 700:
             return {}  # beyond the floats, and far beyond saying anything
-        ratio = math.exp(log_ratio) * (1 + 1e-8)
+        ratio = math.exp(log_ratio) * (1 + 1e-12 * (n + 100))  # the logarithms grow with n, and their rounding with them
         return {"stochastic_rate": rate, "stochastic_floor": 0.0, "likelihood_ratio_bound": ratio, "metric_diameter": 1.0}
 
     @classmethod

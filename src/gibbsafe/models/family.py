@@ -115,7 +115,7 @@ class Family(Model):
         return {"difference_range": up(pair * rows_per_person), "loss_range": up(single * rows_per_person)}
 
     def block_ranges(self, widths: Sequence[float], rows_per_person: int) -> dict[str, Any]:
-        """Return the same per independent block of parameters: 2w for a replaced record, w for an added one, times a person's rows.
+        """Return the same per independent block of parameters: 2w for a replaced record, w for an added one, times the rows.
 
         All rows of a person may vary the same block, so each block's range is multiplied.
         """

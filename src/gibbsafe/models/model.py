@@ -59,8 +59,8 @@ class Model(ABC):
     #: Samplers that know this model's posterior, and what to say where none applies.
     samplers: ClassVar[tuple[str, ...]]
     sampler_remedy: ClassVar[str] = ""
-    #: Whether −loss is the log-likelihood of records, so that data noise follows from the curvature (`gibbsafe.intervals`). Every
-    #: model declares it; what does not is treated as a mere loss, whose intervals are wider. Simulating records does not decide it.
+    #: Whether −loss is the log-likelihood of records, so that data noise follows from the curvature (`gibbsafe.intervals`).
+    #: Every model declares it; what does not is treated as a mere loss, whose intervals are wider. `simulate` decides nothing.
     is_likelihood: ClassVar[bool] = False
     #: When the standard deviation of `typical_sd` is to be expected.
     typical_case: ClassVar[str] = "if records are ordinary"
@@ -115,6 +115,7 @@ class Model(ABC):
     def declared(self, constants: Constants, adjacency: Adjacency) -> dict[str, Any]:
         """Return the constants that a certificate states."""
         stated = {field: value for field, value in asdict(constants).items() if value is not None}
+        stated |= {field: list(value) for field, value in stated.items() if isinstance(value, tuple)}
         return stated | {"units": "the user's"}
 
     def typical_sd(self, n: int, stage: Stage) -> float | None:

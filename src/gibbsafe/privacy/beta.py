@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +67,7 @@ def _tail(below: Array, above: Array, log_odds: Array) -> Array:
     Above the middle it is the lower tail of 1 − θ; below it the complement of θ's lower tail; far out each is read in logarithms
     from its leading term, which floating-point probabilities cannot hold.
     """
-    answers: tuple[tuple[Array, Callable[[Array, Array, Array], Array]], ...] = (
+    answers: tuple[tuple[npt.NDArray[np.bool_], Callable[[Array, Array, Array], Any]], ...] = (
         (log_odds > LEADING, lambda a, b, u: np.exp(_log_leading(b, a, -u))),
         ((log_odds >= 0) & (log_odds <= LEADING), lambda a, b, u: betainc(b, a, expit(-u))),
         ((log_odds < 0) & (log_odds >= -LEADING), lambda a, b, u: betaincc(a, b, expit(u))),
@@ -95,12 +95,12 @@ def _one_direction(a: Array, b: Array, power: float, epsilon: float) -> Array:
     with np.errstate(divide="ignore"):
         taken = np.exp(np.minimum(epsilon + np.log(least), 1.0))
     # Where both tails are their leading terms, e^ε q's is b/(b + power) of p's: nothing has to be subtracted.
-    leading = np.where(log_odds > LEADING, most * up(power / (b + power)), math.inf)
+    leading = np.where(log_odds > LEADING, most * (power / (b + power)) * (1 + TAIL_ERROR), math.inf)
     return np.asarray(np.minimum(np.maximum(most - taken, most * TAIL_ERROR), leading))
 
 
 def _relative_error(tail: Array) -> Array:
-    """Return the allowance for a tail's relative error: logarithms of small tails are large numbers with rounding of their own."""
+    """Return the allowance for a tail's relative error: logarithms of small tails are large numbers and round accordingly."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(TAIL_ERROR * (1 + np.nan_to_num(np.minimum(-np.log(tail), 1e3), nan=0.0) / 4))
 

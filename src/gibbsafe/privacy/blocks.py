@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from gibbsafe._numerics import half_square, root_sum_of_squares, sum_up, up
 from gibbsafe._validate import fail, non_negative
@@ -37,6 +38,9 @@ class BlockRanges(Guarantee):
     def ranges(self) -> tuple[float, ...]:
         """r_j of every block."""
         return tuple(self.parameters["ranges"])
+
+    def _plain(self) -> dict[str, Any]:
+        return {"ranges": list(self.ranges)}
 
     def _delta(self, epsilon: float) -> float:
         mu, rho = self._gaussian()[0], self._concentrated()[0]

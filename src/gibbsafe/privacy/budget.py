@@ -39,8 +39,8 @@ class Budget:
         """
         stated = guarantee.epsilon(self.delta)
         if not self.admits(guarantee) or stated > self.epsilon * (1 + 2.0**-30):
-            at = f"epsilon {stated:.9g} at delta {self.delta:g}, delta {guarantee.delta(self.epsilon):.9g} at epsilon {self.epsilon:g}"
-            raise BudgetError(f"budget {self}: {guarantee} is above it ({at}); ask for a larger budget")
+            found = f"ε = {stated:.9g} at its δ, δ = {guarantee.delta(self.epsilon):.9g} at its ε"
+            raise BudgetError(f"budget {self}: {guarantee} is above it ({found}); ask for a larger budget")
         return min(stated, self.epsilon)
 
     def __str__(self) -> str:

@@ -41,9 +41,9 @@ class BoundedRangeTheorem(Theorem):
     """r-bounded range for r = β·range: the normalisers force the log density ratio to cross 0.
 
     One draw is r-DP with a tighter profile for δ > 0; N draws are N r²/8-zCDP. Where the posterior is a product of independent
-    blocks whatever the data (the loss is a sum over blocks, and so is the log prior), the loss difference of neighbours is a sum of
-    functions g_j of one block each, and the draw is a composition of mechanisms with ranges r_j = β·range(g_j): Σr_j-DP as before,
-    and Σr_j²/8-zCDP instead of (Σr_j)²/8 (`BlockRanges`).
+    blocks whatever the data (the loss is a sum over blocks, and so is the log prior), the loss difference of neighbours is a sum
+    of functions g_j of one block each, and the draw is a composition of mechanisms with ranges r_j = β·range(g_j): Σr_j-DP as
+    before, and Σr_j²/8-zCDP instead of (Σr_j)²/8 (`BlockRanges`).
     """
 
     name = "bounded-range"
