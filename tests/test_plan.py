@@ -188,3 +188,6 @@ def test_ill_conditioned_posteriors_are_refused_before_data_is_seen():
     with pytest.raises(gs.PremiseError, match="could outweigh it"):
         make(n=10**9, sampler="shell", **tiny)
     assert make(n=10, sampler="shell", **tiny).sampler == "shell"
+    for guess in (10, None):  # private: a floor on the precision that no number of records gets below
+        with pytest.raises(gs.PremiseError, match="could outweigh it"):
+            make(n=guess, sampler="shell", adjacency="add-remove", **tiny)

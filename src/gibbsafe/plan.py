@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "Stage", "plan"]
 
 FORMAT = "gibbsafe/plan/1"
-#: Largest curvature of the data beside the prior's precision that the shell sampler is trusted with, whatever the data.
-WORST_CONDITION = 1e10
+#: Largest curvature of the data beside the prior's precision, largest pull in its deviations and largest sum of losses at its
+#: centre that the shell sampler is trusted with, whatever the data; and the number of records for which that must hold where
+#: theirs is private.
+WORST_CONDITION, WORST_PULL, WORST_SUM = 1e10, 1e9, 1e11
+MOST_RECORDS = 10**8
 
 
 @dataclass(frozen=True)
@@ -334,7 +337,7 @@ def plan(
     chosen_sampler, chosen, stages = request.choose(sampler, theorem, prior, inverse_temperature)
     if chosen_sampler == "shell":
         assert isinstance(model, GibbsModel)
-        _require_conditioning(model, stages, None if n is None else n * cap)
+        _require_conditioning(model, stages, n * cap if n is not None and relation == Adjacency.REPLACE_ONE else MOST_RECORDS)
     made = Plan(
         model=model,
         budget=budget,
@@ -354,14 +357,20 @@ def plan(
     return made
 
 
-def _require_conditioning(model: GibbsModel, stages: tuple[Stage, ...], n: int | None) -> None:
-    """Refuse, from public numbers, posteriors so ill-conditioned that the shell sampler could fail on some data set.
+def _require_conditioning(model: GibbsModel, stages: tuple[Stage, ...], rows: int) -> None:
+    """Refuse, from public numbers, posteriors on which the shell sampler's rounding could cost more than a tenth of a nat.
 
-    The curvature of n records is at most βn·smoothness beside the prior's precision; whitening loses its digits near 1e12 of it.
+    The curvature of n records is at most βn·smoothness beside the prior's precision m, and their pull βn·Lip in units of 1/√m
+    (docs/samplers.md, rounding lemma, §6). Where n is private the limits are those of `MOST_RECORDS`: a floor on m.
     """
     for stage in stages:
-        ratio = stage.inverse_temperature * (n or 0) * model.loss.smoothness / min(stage.prior_precision)
-        if ratio > WORST_CONDITION:
+        beta, least = stage.inverse_temperature, min(stage.prior_precision)
+        ratio, slope = beta * rows * model.loss.smoothness / least, beta * rows * model.loss.lipschitz
+        pull, far = slope / math.sqrt(least), slope * math.hypot(*(stage.prior_centre or ())) if model.loss.margin else 0.0
+        if ratio > WORST_CONDITION or pull > WORST_PULL:
             raise PremiseError(
-                f"prior precision: {n:,} records could outweigh it {ratio:.3g} times (limit {WORST_CONDITION:g}); raise it"
+                f"prior precision: {rows:,} records could outweigh it {ratio:.3g} times (limit {WORST_CONDITION:g}) or pull "
+                f"{pull:.3g} of its deviations away (limit {WORST_PULL:g}); raise it"
             )
+        if far > WORST_SUM:
+            raise PremiseError(f"prior centre: {rows:,} losses there could sum to {far:.3g} (limit {WORST_SUM:g}); move it to 0")

@@ -44,8 +44,8 @@ def exact_curve(plan: Plan, data: Any, neighbour: Any, *, route: str = "auto") -
         route: ``"auto"`` takes a closed form where the posterior has one, ``"quadrature"`` never does.
 
     Covered: posteriors with a closed form in any dimension, other posteriors of one or two parameters, the last iterate of
-    certified Langevin with one parameter. Estimates in several stages and anything else are refused: use
-    `estimate_lower_bound`. Rounding to the grid is post-processing and is left out.
+    certified Langevin with one parameter. Proximal rounds (audits/proximal.py follows their law on a mesh), estimates in several
+    stages and anything else are refused: use `estimate_lower_bound`. Rounding to the grid is post-processing and is left out.
 
     >>> import gibbsafe as gs
     >>> model = gs.models.GaussianMean(dimension=3, radius=1.0)
@@ -60,6 +60,8 @@ def exact_curve(plan: Plan, data: Any, neighbour: Any, *, route: str = "auto") -
     if len(plan.stages) != 1:
         raise PremiseError(f"plan of {len(plan.stages)} stages: later ones depend on earlier draws; use estimate_lower_bound")
     stage = plan.stages[0]
+    if plan.sampler == "proximal" and stage.steps is not None:
+        raise PremiseError("proximal rounds: the law of the last one has no closed form; use estimate_lower_bound")
     if plan.sampler == "langevin":
         if plan.model.parameters != 1:
             raise PremiseError(
