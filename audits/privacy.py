@@ -37,8 +37,8 @@ GAPS = {
     ),
 }
 SEVERAL = (
-    "the profile is that of the worst law of this range, which has all its mass at the two ends of the log density ratio; a posterior "
-    "of several parameters spreads between them. Independent blocks are priced as a composition, which gains from six or so on"
+    "the profile is that of the worst law of this range, which has all its mass at the two ends of the log density ratio; a "
+    "posterior of several parameters spreads between them. Independent blocks are priced as a composition, gaining from six on"
 )
 
 
