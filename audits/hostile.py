@@ -127,7 +127,6 @@ def one_case(tier: str, index: int) -> dict[str, Any]:
         "seconds": time.perf_counter() - start,
         "largest": tally.largest,
         "overrun": tally.overrun,
-        "stated": hasattr(made.plan, "work"),
         "squeezed": squeezed,
         "margins": margins,
         "failures": list(dict.fromkeys(tally.failures)),
@@ -196,8 +195,7 @@ def markdown(results: list[dict[str, Any]], share: float, command: str) -> str:
     failures = list(dict.fromkeys(failure for entry in results for failure in entry["failures"]))
     squeezed = sum(entry["squeezed"] for entry in results)
     margins = min((entry["margins"] for entry in results), default=math.inf)
-    stated = [entry for entry in results if entry["stated"]]
-    overrun = max((entry["overrun"] for entry in stated), default=0.0)
+    overrun = max((entry["overrun"] for entry in results), default=0.0)
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("gibbsafe", "numpy", "scipy"))
     time_said = f"{overrun:.3g} (must be at most 20; releases below a quarter of a second are not counted)"
     largest = max(entry["largest"] for entry in results)
@@ -211,7 +209,7 @@ def markdown(results: list[dict[str, Any]], share: float, command: str) -> str:
         "exceptions, draws not finite, neighbours treated unlike, releases far beyond their time": f"{len(failures)}",
         "largest log acceptance": f"{largest:.3g} (must be at most 0)",
         "proposals compared with the squeeze": f"{squeezed:,}, least distance from the wrong side {margins:.3g} margins",
-        "most time in units of the plan's stated expectation": time_said if stated else "no plan states one",
+        "most time in units of the plan's stated expectation": time_said,
         "seconds of all processes": f"{sum(entry['seconds'] for entry in results):,.0f}",
     }
     lines = ["# Audit: hostile data sets", "", f"Written by `{command}`.", "", "| | |", "|---|---|"]
