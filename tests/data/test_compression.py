@@ -118,7 +118,7 @@ def test_one_category_of_59_levels():
     generator = np.random.default_rng(0)
     model = LogisticRegression(dimension=59, radius=1.0)
     features, labels = np.eye(59)[generator.integers(0, 59, 30_000)], generator.random(30_000) < 0.4
-    options = EncodingOptions("error", "float64", None, None)
+    options = EncodingOptions("error", "float64")
     merged = merge_identical(model.encode((features, labels), options))
     assert len(merged.rows) <= 118
     assert merged.n_rows == 30_000

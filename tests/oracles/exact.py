@@ -134,3 +134,13 @@ def finite_curve(log_p: Array, log_q: Array, epsilons: Sequence[float]) -> tuple
             laws.append([mass / total for mass in masses])
         forward, backward = list(zip(*laws, strict=True)), list(zip(*reversed(laws), strict=True))
         return tuple(np.array([float(stick(law, e)) for e in epsilons]) for law in (forward, backward))  # type: ignore[return-value]
+
+
+def proximal_line_mu(step: float, gap: mp.mpf, precision: float, rounds: int) -> mp.mpf:
+    """Return μ between the k-th proximal iterates of N(0, 1/m) and of the same shifted by a line of slope G; η in prior variances.
+
+    Means differ by (G/m)(1 − cᵏ), variances are (1 − c²ᵏ)/m, c = 1/(1 + η): μ² = (G²/m)(1 − cᵏ)/(1 + cᵏ).
+    """
+    with mp.workdps(60):
+        kept = mp.exp(-rounds * mp.log1p(mp.mpf(step)))
+        return mp.mpf(gap) / mp.sqrt(mp.mpf(precision)) * mp.sqrt((1 - kept) / (1 + kept))

@@ -125,6 +125,20 @@ def langevin(rng: Generator, made: Case) -> None:
         made.at_most(f"μ at curvature {float(curvature)!r}", mu * (1 - error), claim.mu)
 
 
+@case("proximal-last-iterate", 1)
+def proximal(rng: Generator, made: Case) -> None:
+    """A loss difference that is a line: every iterate is normal, and its separation is known in closed form."""
+    theorem = get("proximal-last-iterate")
+    precision, lipschitz, step, steps = magnitude(rng), magnitude(rng), magnitude(rng), size(rng, 1e9)
+    adjacency, beta = str(either(rng, *ADJACENCIES)), magnitude(rng)
+    constants = {"lipschitz": lipschitz, "prior_precision": precision, "convex": True, "step": step, "steps": steps}
+    claim = theorem.guarantee(constants, inverse_temperature=beta, adjacency=adjacency)
+    made.setting = {"constants": constants, "adjacency": adjacency, "beta": beta}
+    gap = mp.mpf(beta) * lipschitz * (2 if adjacency == "replace-one" else 1)
+    made.at_most("μ of a line", exact.proximal_line_mu(step, gap, precision, steps), claim.mu)
+    made.at_most("claim", claim.mu, gap / mp.sqrt(precision) * (1 + mp.mpf(2) ** -40))
+
+
 def finite_losses(rng: Generator, points: int) -> np.ndarray:
     """Return losses in [0, 1] of a record at every parameter, corners included."""
     levels = rng.random(points)
