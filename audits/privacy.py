@@ -33,18 +33,14 @@ DELTA = 1e-6
 SAMPLED_DELTA = 1e-3
 #: Why a model's worst neighbours stay below half of its claim.
 GAPS = {
-    "LogisticRegression": (
-        "along one line two logistic losses pull against each other with slopes σ(u) and σ(−u), which add up to 1; the declared "
-        "2 is a supremum, approached only where another direction lets the rest of the data push the parameter far out"
-    ),
     "LinearRegression": (
         "the declared constant is a supremum over the whole parameter ball, and the mass of the posterior is not where it is "
         "attained; the price of squared loss on a ball"
     ),
 }
 SEVERAL = (
-    "the declared range is one of all parameters together, reached at best where all of them are at ends of the trimmed set at "
-    "once: a corner with little mass, which hardly counts at δ > 0"
+    "the profile is that of the worst law of this range, which has all its mass at the two ends of the log density ratio; a "
+    "posterior of several parameters spreads between them. Independent blocks are priced as a composition, gaining from six on"
 )
 
 

@@ -73,7 +73,26 @@ def test_epsilon_never_understates(mu, delta):
 
 
 @pytest.mark.parametrize(
-    "pure", [1e-12, 1e-8, 1e-6, 9.9e-5, 1e-4, 1.1e-4, 1.31e-4, 1.6e-4, 1e-3, 0.0199, 0.0201, 0.1, 1.0, 10.0, 100.0, 1e3]
+    "pure",
+    [
+        1e-12,
+        1e-8,
+        1e-6,
+        9.9e-5,
+        1e-4,
+        0.00010362416107382551,
+        0.00010644295302013424,
+        1.1e-4,
+        1.6e-4,
+        1e-3,
+        0.0199,
+        0.0201,
+        0.1,
+        1.0,
+        10.0,
+        100.0,
+        1e3,
+    ],
 )
 def test_pure_to_gaussian_is_rounded_up(pure):
     mu = mu_of_pure(pure)

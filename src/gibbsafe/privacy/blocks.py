@@ -25,7 +25,7 @@ class BlockRanges(Guarantee):
     >>> from gibbsafe.privacy import BoundedRange
     >>> blocks = BlockRanges([0.1] * 20)
     >>> blocks.epsilon(0.0), round(blocks.epsilon(1e-6), 3), round(BoundedRange(2.0).epsilon(1e-6), 3)
-    (2.0..., 1.015, 1.998)
+    (2.0000000000000004, 1.014, 1.998)
     """
 
     def __init__(self, ranges: Iterable[float], *, adjacency: Adjacency | str | None = None) -> None:
