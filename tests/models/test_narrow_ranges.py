@@ -73,3 +73,7 @@ def test_the_gaussian_profile_of_a_large_separation(epsilon, mu):
     e, m = mp.mpf(epsilon), mp.mpf(mu)
     exact = mp.erfc(-(m / 2 - e / m) / mp.sqrt(2)) / 2 - mp.exp(e) * mp.erfc((m / 2 + e / m) / mp.sqrt(2)) / 2
     assert exact <= gaussian_delta(epsilon, mu)
+
+
+def test_the_gaussian_profile_of_the_smallest_separation():
+    assert 0 < gaussian_delta(0.0, 5e-324) < 1e-300

@@ -21,6 +21,8 @@ LogDensity = Callable[[Array], Array]
 DROP = 90.0
 PANELS = 24
 ROUNDS = 60
+#: Steps from a centre, in units, at which panels are cut: a bend in a far wider window is then no matter of chance.
+BENDS = (-40.0, -10.0, -3.0, -1.0, 0.0, 1.0, 3.0, 10.0, 40.0)
 #: Panels that may still be uneven at once; more are rounding noise.
 MOST = 1500
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
@@ -194,7 +196,8 @@ def normalised(log_p: LogDensity, log_q: LogDensity, line: Line, panels: int = P
         low_p, high_p, top_p = _window(log_p, points)
         low_q, high_q, top_q = _window(log_q, points)
         low, high = min(low_p, low_q), max(high_p, high_q)
-        cuts = [low_p, high_p, low_q, high_q, *(k for k in line.kinks if low < k < high)]
+        bends = [*line.kinks, *(centre + step * line.unit for centre in line.centres for step in BENDS)]
+        cuts = [low_p, high_p, low_q, high_q, *(bend for bend in bends if low < bend < high)]
         spans = [np.linspace(*pair, panels + 1) for pair in ((low_p, high_p), (low_q, high_q), (low, high))]
         edges = np.unique(np.concatenate([*spans, np.array(cuts)]))
         masses, errors = integrate(lambda x: np.exp(np.stack([log_p(x) - top_p, log_q(x) - top_q])), edges, 1e-12)

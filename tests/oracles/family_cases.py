@@ -67,7 +67,7 @@ def beta_pair(
         return -ones * densities.log_sigmoid(u) - zeros * densities.log_sigmoid(-u)
 
     modes = [math.log((a + x) / (b + y)) for x, y in (first, second)]
-    line = Line(*ends, [min(max(mode, ends[0]), ends[1]) for mode in modes], 1.0, (), terms)
+    line = Line(*ends, [min(max(mode, ends[0]), ends[1]) for mode in (*modes, 0.0)], 1.0, (), terms)
     return normalised(densities.beta_on_logits(a + x1, b + y1), densities.beta_on_logits(a + x2, b + y2), line, **grid)
 
 

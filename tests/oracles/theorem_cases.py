@@ -263,7 +263,7 @@ def strongly_convex(rng: Generator, made: Case) -> None:
     made.setting |= {"constants": constants, "adjacency": adjacency, "beta": beta, "half": half, "reach": reach}
     common = float(either(rng, 0.0, reach, -reach)) * (n - 1)
     total = precision + n * beta * curvature
-    q_total = total if adjacency == "replace-one" else total - beta * curvature
+    q_total = total if adjacency == "replace-one" else precision + (n - 1) * beta * curvature
     pull, q_pull = (
         beta * curvature * (common + reach),
         beta * curvature * (common - (reach if adjacency == "replace-one" else 0.0)),

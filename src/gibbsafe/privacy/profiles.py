@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtri_exp
 
-from gibbsafe._numerics import SLACK, ceiling, exp, greatest, least, up
+from gibbsafe._numerics import FLOOR, SLACK, ceiling, exp, greatest, least, up
 
 __all__ = [
     "bounded_range_delta",
@@ -80,6 +80,7 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     """
     if mu == 0:
         return 0.0
+    mu = max(mu, FLOOR)  # half of a smaller one is 0
     if epsilon / mu > 1e7:  # exponent below −5e13: far under the floor
         return ceiling(-math.inf)
     # μ/2 − ε/μ cancels where μ is large: what the division may have rounded off is taken from ε first.
