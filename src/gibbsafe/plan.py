@@ -31,7 +31,7 @@ FORMAT = "gibbsafe/plan/1"
 #: Largest curvature of the data beside the prior's precision, largest pull in its deviations and largest sum of losses at its
 #: centre that the shell sampler is trusted with, whatever the data; and the number of records for which that must hold where
 #: theirs is private.
-WORST_CONDITION, WORST_PULL, WORST_SUM = 1e10, 1e9, 1e11
+WORST_CONDITION, WORST_PULL, WORST_SUM = 1e10, 1e9, 1e12
 MOST_RECORDS = 10**8
 
 

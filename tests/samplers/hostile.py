@@ -122,7 +122,9 @@ def one_hot(n: int, generator: np.random.Generator) -> Problem:
     codes = even if generator.random() < 0.5 else np.minimum(generator.geometric(4 / levels, n) - 1, levels - 1)
     shares = np.where(generator.random(levels) < 0.3, generator.integers(0, 2, levels), generator.random(levels))
     labels = (generator.random(n) < shares[codes]).astype(int)
-    return Problem(LogisticRegression(dimension=levels, radius=1.0), (np.eye(levels)[codes], labels), 1.0, shell_from=math.inf, different=400)
+    return Problem(
+        LogisticRegression(dimension=levels, radius=1.0), (np.eye(levels)[codes], labels), 1.0, shell_from=math.inf, different=400
+    )
 
 
 def cauchy(n: int, generator: np.random.Generator) -> Problem:

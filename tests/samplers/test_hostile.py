@@ -87,7 +87,6 @@ def test_planted_bugs_are_seen(bug):
 def test_a_release_that_does_not_end_is_seen(monkeypatch):
     from . import hostile
 
-    monkeypatch.setattr(hostile, "UNSTATED", 0.2)
     monkeypatch.setattr(hostile, "LEAST_SECONDS", 0.2)
     monkeypatch.setattr(hostile, "OVERRUN", 0.0)
 

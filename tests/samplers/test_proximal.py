@@ -5,6 +5,7 @@ make 0.9 % over the file, and the seeds are fixed.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -168,14 +169,23 @@ def test_thinning_and_passes_are_one_law():
     assert ks(chains.points[:, 0], grid, cumulative) < CRITICAL
 
 
-def test_streamed_records_take_a_pass():
-    """Records in a file cannot be looked up: the same sampler decides by passes."""
+def test_records_in_a_file_are_looked_up_like_those_in_memory():
+    """The same records are read, so the same draws come out; records that only stream are decided by passes."""
     base = posterior_of(LogisticLoss(), 500, 1, 0.05, 1.0, 3)
     spool = Spool(memory=1)
     spool.add(base.data)
     posterior = GibbsPosterior(spool.finish(), LogisticLoss(), 0.05, 1.0, 0.5)
-    assert random_access(posterior.data) is None
-    draws, diagnostics = draw(posterior, draws=1500, slack=1e-4)
+    wanted = np.array([3, 0, 499, 3])
+    np.testing.assert_array_equal(random_access(posterior.data).take(wanted)[0], base.data.rows[wanted])
+    draws, diagnostics = draw(posterior, draws=3, slack=1e-4)
+    np.testing.assert_array_equal(draws, draw(replace(posterior, data=base.data), draws=3, slack=1e-4)[0])
+
+    class Streamed:
+        n_rows, width, reduce = base.data.n_rows, base.data.width, staticmethod(base.data.reduce)
+
+    streamed = replace(posterior, data=Streamed())
+    assert random_access(streamed.data) is None
+    draws, diagnostics = draw(streamed, draws=1500, slack=1e-4)
     assert "whole" in diagnostics.certificates
     assert ks(draws[:, 0], *line_cdf(base)) < CRITICAL
 

@@ -48,7 +48,7 @@ def draw(posterior, seed=0, draws=1, sampler=shell, limit=200_000):
 
 def planned_posterior(made, data):
     stage = made.stages[-1]
-    records = made.model.encode(data, EncodingOptions(n=made.n), None)
+    records = made.model.encode(data, EncodingOptions())
     return made.model.posterior(records, stage, np.array(stage.prior_centre))
 
 

@@ -52,8 +52,8 @@ def close(first, second, tolerance=1e-12):
 
 
 def numbers_in(sums):
-    """The arrays and numbers of a dataclass, those of dataclasses in it included."""
-    for value in (getattr(sums, field.name) for field in dataclasses.fields(sums)):
+    """The arrays and numbers of a dataclass, those of dataclasses in it included; fewer rows are fewer roundings."""
+    for value in (getattr(sums, field.name) for field in dataclasses.fields(sums) if field.name != "rounding"):
         yield from numbers_in(value) if dataclasses.is_dataclass(value) else [value]
 
 
