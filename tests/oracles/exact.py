@@ -137,7 +137,7 @@ def finite_curve(log_p: Array, log_q: Array, epsilons: Sequence[float]) -> tuple
 
 
 def proximal_line_mu(step: float, gap: mp.mpf, precision: float, rounds: int) -> mp.mpf:
-    """Return μ between the k-th proximal iterates of N(0, 1/m) and of the same shifted by a line of slope G; η in prior variances.
+    """Return μ between the k-th proximal iterates of N(0, 1/m) and of the same tilted by a line of slope G; η in prior units.
 
     Means differ by (G/m)(1 − cᵏ), variances are (1 − c²ᵏ)/m, c = 1/(1 + η): μ² = (G²/m)(1 − cᵏ)/(1 + cᵏ).
     """
