@@ -56,7 +56,7 @@ audit-oracles: install
 	$(BIN)/python audits/oracles.py --cases $(if $(QUICK),2000,100000) --report docs/audit-oracles.md
 
 audit-mutations: install
-	$(BIN)/python audits/mutations.py --sample $(if $(QUICK),8,120) --report docs/audit-mutations.md
+	$(BIN)/python audits/mutations.py --sample $(if $(QUICK),8,100) --report docs/audit-mutations.md
 
 .venv-bench/installed: $(PACKAGE) benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-bench

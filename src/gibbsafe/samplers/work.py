@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 from gibbsafe._numerics import exp
+from gibbsafe.samplers.newton import MAXIMUM_PASSES
 from gibbsafe.samplers.proximal_schedule import LARGEST_STEP, cheapest_nats, rounds_for_folds, rounds_for_slack, step_for
 from gibbsafe.samplers.shell_work import largest_ratio, log_evaluations
 
@@ -21,7 +22,7 @@ QUICK_SECONDS = 60.0
 TANGENT_NATS = (1.0, 2.0, 3.0, 4.0)
 #: Bound on the gradient left at an approximate mode, in the prior's units: it enters by its logarithm.
 MODE_OFFSET = 100.0
-#: Nats that one drawn by the shell sampler may cost; passes of its set-up.
+#: Nats that one drawn by the shell sampler may cost; passes of its set-up near its mode (Newton from anywhere: MAXIMUM_PASSES).
 SHELL_NATS = (3.0, 4.0, 5.0, 6.0)
 SHELL_PASSES = 8.0
 #: Seconds of a round, of a proposal and of a shell envelope that do not depend on the number of records.
@@ -102,9 +103,9 @@ class Work:
 
 def shell_work(posterior: PublicPosterior, draws: int) -> Work:
     """Return what exact draws by the shell sampler cost at most."""
-    evaluations = draws * exp(posterior.shell_nats())
-    seconds = SHELL_SECONDS + SHELL_PASSES * posterior.curvature_seconds() + evaluations * (posterior.evaluation_seconds() + 1e-6)
-    return Work(0, SHELL_PASSES + evaluations, None if posterior.rows is None else seconds)
+    evaluations, setup = draws * exp(posterior.shell_nats()), MAXIMUM_PASSES + SHELL_PASSES
+    seconds = SHELL_SECONDS + setup * posterior.curvature_seconds() + evaluations * (posterior.evaluation_seconds() + 1e-6)
+    return Work(0, setup + evaluations, None if posterior.rows is None else seconds)
 
 
 def proximal_work(posterior: PublicPosterior, draws: int, step: float, rounds: int) -> Work:
