@@ -9,7 +9,7 @@ import typer
 
 from gibbsafe.cli.app import Json, Quiet, app, print_json
 
-ledger = typer.Typer(help="Budget accounts: open, show, spend, export, check, mark.", no_args_is_help=True)
+ledger = typer.Typer(help="Budget accounts: open, show, spend, export, check, mark, grants, backup.", no_args_is_help=True)
 app.add_typer(ledger, name="ledger")
 
 Reference = Annotated[str, typer.Argument(metavar="URL#ACCOUNT", help="Like ledger.db#clinic or postgresql://host/db#clinic.")]
@@ -177,6 +177,33 @@ def check(
         print_json(report)
     elif not quiet:
         typer.echo(f"consistent: {report['entries']} entries, head {report['head']}")
+
+
+@ledger.command("grants")
+def grants(
+    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="The PostgreSQL database, with --apply.")] = None,
+    prefix: Annotated[str, typer.Option(help="Of the roles' names.")] = "gibbsafe",
+    apply: Annotated[bool, typer.Option("--apply", help="Carry it out instead of printing it.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print SQL for PostgreSQL: roles (owner opens, charger appends, auditor reads), append-only grants and triggers.
+
+    Example: `gibbsafe ledger grants | psql ledger`
+    """
+    from gibbsafe.ledger import Database, apply_grants, grants_sql
+
+    if apply != (url is not None):
+        raise typer.BadParameter("--apply needs the URL of a database, and a URL needs --apply")
+    if url is not None:
+        apply_grants(Database(url), prefix)
+    roles = [f"{prefix}_{role}" for role in ("owner", "charger", "auditor")]
+    if as_json:
+        print_json({"roles": roles, "sql": grants_sql(prefix), "applied": apply})
+    elif not apply:
+        typer.echo(grants_sql(prefix), nl=False)
+    elif not quiet:
+        typer.echo(f"roles {', '.join(roles)} are set up; give a login one of them with GRANT")
 
 
 @ledger.command("mark")

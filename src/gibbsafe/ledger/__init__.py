@@ -4,6 +4,7 @@ from gibbsafe.ledger.account import Account, Charge
 from gibbsafe.ledger.caps import Caps, caps_for, claimed_delta
 from gibbsafe.ledger.checks import check, export
 from gibbsafe.ledger.database import Database, parse_reference
+from gibbsafe.ledger.grants import apply_grants, grants_sql
 from gibbsafe.ledger.opening import FreshKeys, account, open_account
 
 __all__ = [
@@ -13,10 +14,12 @@ __all__ = [
     "Database",
     "FreshKeys",
     "account",
+    "apply_grants",
     "caps_for",
     "check",
     "claimed_delta",
     "export",
+    "grants_sql",
     "open_account",
     "parse_reference",
 ]

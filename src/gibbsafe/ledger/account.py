@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import getpass
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gibbsafe._validate import choice, fail
-from gibbsafe.errors import BudgetError, GibbsafeError
+from gibbsafe.errors import BudgetError, CertificateError, GibbsafeError
 from gibbsafe.ledger.caps import CURRENCIES, Caps
 from gibbsafe.ledger.database import Database
 from gibbsafe.ledger.journal import canonical, digest, link, now
-from gibbsafe.ledger.prices import Terms, price, proved
+from gibbsafe.ledger.prices import price, proved
+from gibbsafe.ledger.recompute import State, recompute
 from gibbsafe.ledger.units import as_float
 from gibbsafe.plan import Plan
-from gibbsafe.privacy import Adjacency, Guarantee
+from gibbsafe.privacy import Guarantee
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
     from gibbsafe.release import Release
 
-__all__ = ["UNITS", "Account", "Charge", "current_user", "read_entries"]
+__all__ = ["UNITS", "Account", "Charge", "current_user"]
 
 UNITS = ("record", "person")
 
@@ -90,31 +90,23 @@ class Account:
             fail("key", key, "a text of 1 to 200 characters")
         with self.database.writing() as connection:
             row = self._locked(connection)
-            opening = json.loads(row.opening)
-            terms = Terms(opening["currency"], Adjacency.of(opening["adjacency"]), opening["unit"])
+            state = recompute(connection, row)
+            terms, caps, spent = state.terms, state.caps, state.spent
             if unit != terms.unit:
                 raise BudgetError(f"unit of privacy is a {unit}, but account {self.name!r} counts by {terms.unit}")
-            self._refuse_second(connection, key)
+            self._refuse_second(state, key)
             cost = price(guarantee, terms)
-            caps, spent = Caps.from_dict(opening["caps"]), _spent(row)
             after = Caps(spent.main + cost.main, spent.slack + cost.slack, spent.failure + cost.failure)
             self._refuse_overspending(caps, spent, cost, terms.currency)
             body = {"key": key, "guarantee": guarantee.to_dict(), "cost": cost.to_dict(), **about}
             return Charge(self, self._append(connection, row, kind, body, key=key, plan=plan, spent=after))
 
-    def _refuse_second(self, connection: Connection, key: str) -> None:
-        from sqlalchemy import select
-
-        from gibbsafe.ledger.tables import entries
-
-        found = connection.execute(
-            select(entries.c.number, entries.c.body).where(entries.c.account == self.name, entries.c.key == key)
-        ).first()
+    def _refuse_second(self, state: State, key: str) -> None:
+        found = state.charge_of(key)
         if found is not None:
-            when, state = json.loads(found.body)["time"], self._state(connection, found.number)
             raise BudgetError(
-                f"key {key[:16]!r} of account {self.name!r} was charged as entry {found.number} on {when} ({state}); nothing is "
-                "sampled again under an existing charge: pass another key to pay for a new one"
+                f"key {key[:16]!r} of account {self.name!r} was charged as entry {found['number']} on {found['time']} "
+                f"({found['state']}); nothing is sampled again under an existing charge: pass another key to pay for a new one"
             )
 
     def _refuse_overspending(self, caps: Caps, spent: Caps, cost: Caps, currency: str) -> None:
@@ -130,8 +122,10 @@ class Account:
     def _settle(self, number: int, about: Mapping[str, Any]) -> None:
         with self.database.writing() as connection:
             row = self._locked(connection)
-            if self._state(connection, number) != "unreleased":
-                raise BudgetError(f"entry {number} of account {self.name!r} is {self._state(connection, number)} already")
+            states = [entry["state"] for entry in recompute(connection, row).entries]
+            state = states[number] if 0 <= number < len(states) else "unknown"
+            if state != "unreleased":
+                raise BudgetError(f"entry {number} of account {self.name!r} is {state} already")
             self._append(connection, row, "release", {"charge": number, **about})
 
     def find(self, plan: Plan) -> Charge:
@@ -156,7 +150,7 @@ class Account:
             known = ", ".join(connection.execute(select(accounts.c.name).order_by(accounts.c.name)).scalars()) or "none"
             raise GibbsafeError(f"ledger {self.database}: has no account {self.name!r} (there: {known})")
         if row.format != FORMAT:
-            raise GibbsafeError(f"ledger {self.database}: format {row.format!r}, but this version reads {FORMAT}")
+            raise CertificateError(f"ledger {self.database}: format {row.format!r}, but this version reads {FORMAT}")
         return row
 
     def _append(
@@ -185,30 +179,21 @@ class Account:
         connection.execute(update(accounts).where(accounts.c.name == self.name).values(**changed))
         return int(row.entries)
 
-    def _state(self, connection: Connection, number: int) -> str:
-        """Return whether a charge was released, by the journal."""
-        from sqlalchemy import select
-
-        from gibbsafe.ledger.tables import entries
-
-        journal = select(entries.c.kind, entries.c.body, entries.c.number).where(entries.c.account == self.name)
-        return _states(connection.execute(journal.order_by(entries.c.number)).all()).get(number, "unknown")
-
     # -- reading -------------------------------------------------------------------------------------------------
+
+    def _read(self) -> State:
+        with self.database.reading() as connection:
+            return recompute(connection, self._locked(connection, lock=False))
 
     def entries(self) -> list[dict[str, Any]]:
         """Return every entry in order, with the state of each charge."""
-        with self.database.reading() as connection:
-            self._locked(connection, lock=False)
-            return read_entries(connection, self.name)
+        return list(self._read().entries)
 
     def status(self) -> dict[str, Any]:
         """Return the budget that the account claims, the share of each cap spent, and what one more release may cost."""
-        with self.database.reading() as connection:
-            row = self._locked(connection, lock=False)
-            states = [entry["state"] for entry in read_entries(connection, self.name)]
-        opening, spent = json.loads(row.opening), _spent(row)
-        caps = Caps.from_dict(opening["caps"])
+        state = self._read()
+        opening, caps, spent = state.opening, state.caps, state.spent
+        states = [entry["state"] for entry in state.entries]
         return {
             "account": self.name,
             "ledger": str(self.database),
@@ -222,10 +207,10 @@ class Account:
             "left": _readable(
                 Caps(caps.main - spent.main, caps.slack - spent.slack, caps.failure - spent.failure), opening["currency"]
             ),
-            "charges": sum(state != "" for state in states),
+            "charges": sum(each != "" for each in states),
             "unreleased": states.count("unreleased"),
-            "entries": row.entries,
-            "head": row.head,
+            "entries": len(states),
+            "head": state.head,
         }
 
 
@@ -237,10 +222,6 @@ def current_user() -> str:
         return "unknown"
 
 
-def _spent(row: Any) -> Caps:
-    return Caps(int(row.spent_main), int(row.spent_slack), int(row.spent_failure))
-
-
 def _readable(amounts: Caps, currency: str) -> dict[str, float]:
     """Return amounts as people read them: μ instead of μ²."""
     main = as_float(amounts.main)
@@ -250,27 +231,3 @@ def _readable(amounts: Caps, currency: str) -> dict[str, float]:
         "slack": as_float(amounts.slack),
         "delta": as_float(amounts.failure),
     }
-
-
-def _states(journal: Any) -> dict[int, str]:
-    """Return the state of every charge of a journal in order."""
-    states: dict[int, str] = {}
-    for entry in journal:
-        if entry.kind in ("charge", "spend"):
-            states[entry.number] = "unreleased" if entry.kind == "charge" else "spent"
-        elif entry.kind == "release":
-            states[json.loads(entry.body)["charge"]] = "released"
-    return states
-
-
-def read_entries(connection: Connection, name: str) -> list[dict[str, Any]]:
-    """Return an account's journal: the hashed content of every entry, its hash and the state of charges."""
-    from sqlalchemy import select
-
-    from gibbsafe.ledger.tables import entries
-
-    rows = connection.execute(select(entries).where(entries.c.account == name).order_by(entries.c.number)).all()
-    states = _states(rows)
-    return [
-        json.loads(row.body) | {"state": states.get(row.number, ""), "previous": row.previous, "hash": row.hash} for row in rows
-    ]

@@ -77,6 +77,7 @@ class Database:
             reason = "is a directory" if self._path.is_dir() else "does not exist; open an account with 'gibbsafe ledger open'"
             raise GibbsafeError(f"ledger {self}: {reason}")
         with self._reported(), self._engine(begin).begin() as connection:
+            self._configure_server(connection)
             self._require_ledger(connection)
             yield connection
 
@@ -89,6 +90,7 @@ class Database:
         try:
             with self._reported():
                 with self._engine("BEGIN IMMEDIATE").begin() as connection:
+                    self._configure_server(connection)
                     if not self._is_ledger(connection):
                         self._refuse_foreign(connection)
                         metadata.create_all(connection)
@@ -118,12 +120,15 @@ class Database:
 
         if self._path is None:
             url = self.url.replace("postgresql://", "postgresql+psycopg://", 1)
-            return create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": 10})
+            # One snapshot for readers; writers lock the account's row first and see what was committed before them.
+            isolation = "REPEATABLE READ" if begin == "BEGIN" else "READ COMMITTED"
+            return create_engine(url, poolclass=NullPool, isolation_level=isolation, connect_args={"connect_timeout": 10})
         engine = create_engine(f"sqlite:///{self._path}", poolclass=NullPool, connect_args={"timeout": PATIENCE})
 
         @event.listens_for(engine, "connect")
         def _configure(connection: Any, record: Any) -> None:
             connection.isolation_level = None  # transactions begin where `begin` says, not where the driver guesses
+            connection.text_factory = _decode
             cursor = connection.cursor()
             for setting in ("PRAGMA synchronous=FULL", *settings):  # an acknowledged charge survives a power cut
                 cursor.execute(setting)
@@ -134,6 +139,17 @@ class Database:
             connection.exec_driver_sql(begin)
 
         return engine
+
+    def _configure_server(self, connection: Connection) -> None:
+        """PostgreSQL: a commit is on disk before it is acknowledged, whoever configured the role; nobody waits for ever."""
+        if self._path is not None:
+            return
+        if connection.exec_driver_sql("SHOW fsync").scalar() != "on":
+            raise GibbsafeError(f"ledger {self}: fsync = off: a crash would forget charges; set fsync = on in postgresql.conf")
+        if connection.exec_driver_sql("SHOW synchronous_commit").scalar() not in ("on", "remote_apply"):
+            connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+        for setting in ("lock_timeout", "idle_in_transaction_session_timeout"):
+            connection.exec_driver_sql(f"SET LOCAL {setting} = '{PATIENCE}s'")
 
     # -- refusals ------------------------------------------------------------------------------------------------
 
@@ -172,3 +188,8 @@ class Database:
         except SQLAlchemyError as error:
             cause = " ".join(str(getattr(error, "orig", None) or error).split())
             raise GibbsafeError(f"ledger {self}: {cause[:300] or type(error).__name__}") from error
+
+
+def _decode(content: bytes) -> str:
+    """Return a text of a SQLite row; bytes that are none are kept apart, so that the hash of what they say cannot fit."""
+    return content.decode("utf-8", "surrogateescape")
