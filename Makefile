@@ -17,7 +17,7 @@ PACKAGE := pyproject.toml setup.py src/gibbsafe/_kernels.c
 	touch $@
 
 demo: install
-	$(BIN)/python -m gibbsafe demo
+	$(BIN)/python -m gibbsafe demo --force
 
 test: install
 	$(BIN)/python -m pytest -n 2

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Json, Quiet, app, print_json
+from gibbsafe.cli.app import Force, Json, Quiet, app, print_json
 
 if TYPE_CHECKING:
     from gibbsafe.release import Release
@@ -28,6 +28,7 @@ def query(
     simulate: Annotated[int | None, typer.Option(help="How many synthetic rows to draw.")] = None,
     features: Annotated[Path | None, typer.Option(help="For regressions: the rows to simulate responses for.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write predictions or synthetic rows as CSV.")] = None,
+    force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -41,11 +42,14 @@ def query(
 
     `gibbsafe query release.json --simulate 1000 --out synthetic.csv`
     """
-    from gibbsafe._files import write_whole
+    from gibbsafe._files import require_free, write_whole
     from gibbsafe.release import Release
 
     if predict is not None and simulate is not None:
         raise typer.BadParameter("--predict and --simulate exclude each other")
+    inputs = [path for path in (release, predict, features) if path is not None]
+    if out is not None:
+        require_free(out, force=force, inputs=inputs)
     loaded = Release.load(release)
     if predict is None and simulate is None:
         _summarise(loaded, level, as_json=as_json, quiet=quiet)
@@ -53,7 +57,7 @@ def query(
     rows, note = _predictions(loaded, predict) if predict is not None else _synthetic(loaded, simulate, features)
     text = _as_csv(rows)
     if out is not None:
-        write_whole(out, text.encode())
+        write_whole(out, text.encode(), force=force, inputs=inputs)
     if as_json:
         print_json({"rows": rows, "note": note, "cost": "free: post-processing of the release"})
     elif not quiet:

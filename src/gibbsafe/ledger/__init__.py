@@ -1,6 +1,7 @@
 """Budget accounts in SQL: charged before anything is sampled, with caps fixed at opening (see `gibbsafe.ledger.caps`)."""
 
 from gibbsafe.ledger.account import Account, Charge
+from gibbsafe.ledger.backup import backup as copy_ledger
 from gibbsafe.ledger.caps import Caps, caps_for, claimed_delta
 from gibbsafe.ledger.checks import check, export
 from gibbsafe.ledger.database import Database, parse_reference
@@ -18,6 +19,7 @@ __all__ = [
     "caps_for",
     "check",
     "claimed_delta",
+    "copy_ledger",
     "export",
     "grants_sql",
     "open_account",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import getpass
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gibbsafe._validate import choice, fail
 from gibbsafe.errors import BudgetError, CertificateError, GibbsafeError
+from gibbsafe.ledger.anchor import Anchor, Mark, anchor_at, require_anchored
 from gibbsafe.ledger.caps import CURRENCIES, Caps
 from gibbsafe.ledger.database import Database
 from gibbsafe.ledger.journal import canonical, digest, link, now
@@ -30,13 +32,20 @@ UNITS = ("record", "person")
 
 @dataclass(frozen=True)
 class Charge:
-    """An entry that was charged. `settle` marks it released; until then it reads *unreleased*, which a crash leaves behind."""
+    """An entry that was charged. `settle` marks it released; until then it reads *unreleased*, which a crash leaves behind.
+
+    `receipt` goes into the release file: which entry of which ledger paid for it, and the token whose hash the entry contains, so
+    that nobody else can pass off other draws as what this charge produced.
+    """
 
     account: Account
     number: int
+    receipt: Mapping[str, Any] | None = None
 
     def settle(self, release: Release) -> None:
         """Record that this release came of the charge."""
+        if self.receipt is not None and release.charge != self.receipt:
+            raise BudgetError(f"entry {self.number} of account {self.account.name!r}: did not produce this release")
         content = release.to_dict()
         certificate = digest(canonical(content["certificate"]))
         self.account._settle(self.number, {"certificate_sha256": certificate, "release_sha256": content["sha256"]})
@@ -47,26 +56,41 @@ class Account:
     """An account of a ledger, by database and name; made by `open_account` or `account`.
 
     Every operation is one transaction of its own. The database serialises charges, so two processes can never overspend.
+    ``anchor`` is where marks are kept, instead of the place that was named at opening (`gibbsafe.ledger.anchor`).
     """
 
     database: Database
     name: str
+    anchor: str | None = None
 
     def __str__(self) -> str:
         return f"{self.database}#{self.name}"
 
     # -- charging ------------------------------------------------------------------------------------------------
 
-    def charge(self, plan: Plan, key: str | None = None, who: str | None = None, purpose: str | None = None) -> Charge:
+    def charge(
+        self,
+        plan: Plan,
+        key: str | None = None,
+        *,
+        who: str | None = None,
+        reason: str | None = None,
+        dataset: str | None = None,
+        signer: str | None = None,
+    ) -> Charge:
         """Charge a plan's price, or raise `BudgetError` and change nothing.
 
         ``key`` is unique in the account, by default the plan's hash: a plan is released once. Nothing ever samples under an
-        existing charge; a deliberate second release of a plan needs another key, and pays again.
+        existing charge; a deliberate second release of a plan needs another key, and pays again. ``who`` is a mere claim.
+        ``dataset`` must be the account's, if that names one; ``signer`` is the id of the key that will sign the release.
         """
         text = canonical(plan.to_dict())
         unit = "record" if plan.rows_per_person == 1 else "person"
-        about = {"plan_sha256": digest(text), "who": who or current_user(), "purpose": purpose or ""}
-        return self._append_charge("charge", key or digest(text), plan.guarantee, unit, about=about, plan=text)
+        token = secrets.token_hex(16)
+        about = {"plan_sha256": digest(text), "token_sha256": digest(token), "who": who or current_user(), "reason": reason or ""}
+        about |= {} if signer is None else {"signer": signer}
+        made = self._append_charge("charge", key or digest(text), plan.guarantee, unit, about=about, plan=text, dataset=dataset)
+        return replace(made, receipt={**(made.receipt or {}), "token": token})
 
     def spend(
         self,
@@ -77,29 +101,86 @@ class Account:
         mechanism: str = "",
         distance: float | None = None,
         who: str | None = None,
-        purpose: str | None = None,
+        reason: str | None = None,
+        dataset: str | None = None,
     ) -> Charge:
         """Charge a mechanism outside gibbsafe by its guarantee, which must state its adjacency (``guarantee.under(...)``)."""
-        about = {"mechanism": mechanism, "who": who or current_user(), "purpose": purpose or ""}
-        return self._append_charge("spend", key, proved(guarantee, distance), choice("unit", unit, UNITS), about=about)
+        about = {"mechanism": mechanism, "who": who or current_user(), "reason": reason or ""}
+        proof, counted = proved(guarantee, distance), choice("unit", unit, UNITS)
+        return self._append_charge("spend", key, proof, counted, about=about, dataset=dataset)
 
     def _append_charge(
-        self, kind: str, key: str, guarantee: Guarantee, unit: str, *, about: Mapping[str, Any], plan: str | None = None
+        self,
+        kind: str,
+        key: str,
+        guarantee: Guarantee,
+        unit: str,
+        *,
+        about: Mapping[str, Any],
+        plan: str | None = None,
+        dataset: str | None = None,
     ) -> Charge:
         if not isinstance(key, str) or not 0 < len(key) <= 200:
             fail("key", key, "a text of 1 to 200 characters")
         with self.database.writing() as connection:
             row = self._locked(connection)
             state = recompute(connection, row)
+            anchor = self._anchored(state)
             terms, caps, spent = state.terms, state.caps, state.spent
             if unit != terms.unit:
                 raise BudgetError(f"unit of privacy is a {unit}, but account {self.name!r} counts by {terms.unit}")
+            self._refuse_other_data(state, dataset)
             self._refuse_second(state, key)
             cost = price(guarantee, terms)
             after = Caps(spent.main + cost.main, spent.slack + cost.slack, spent.failure + cost.failure)
             self._refuse_overspending(caps, spent, cost, terms.currency)
             body = {"key": key, "guarantee": guarantee.to_dict(), "cost": cost.to_dict(), **about}
-            return Charge(self, self._append(connection, row, kind, body, key=key, plan=plan, spent=after))
+            number, head = self._append(connection, row, kind, body, key=key, plan=plan, spent=after)
+        if anchor is not None:  # committed, and nothing is sampled yet
+            self._leave_mark(anchor, Mark(self.name, state.ledger_id, number + 1, head))
+        return Charge(self, number, {"ledger": state.ledger_id, "account": self.name, "entry": number, "head": head})
+
+    def _anchored(self, state: State) -> Anchor | None:
+        """Return the anchor, if there is one, having compared the account with it."""
+        place = self.anchor or state.opening.get("anchor")
+        if place is None:
+            return None
+        anchor = anchor_at(place)
+        require_anchored(self.name, state, anchor)
+        return anchor
+
+    def _leave_mark(self, anchor: Anchor, mark: Mark) -> None:
+        try:
+            anchor.append(mark)
+        except GibbsafeError as error:
+            raise GibbsafeError(f"{error}; entry {mark.entries - 1} is charged, and nothing is released under it") from error
+
+    def begin_anchor(self) -> Mark:
+        """Write a mark of the account as it is now: the first one, or one that the marks before agree with."""
+        state = self._read()
+        place = self.anchor or state.opening.get("anchor")
+        if place is None:
+            raise GibbsafeError(f"account {self.name!r}: no anchor is named; pass one")
+        anchor, mark = anchor_at(place), Mark.of(self.name, state)
+        if anchor.newest(self.name) is not None:
+            require_anchored(self.name, state, anchor)
+        anchor.append(mark)
+        return mark
+
+    def refuse_seeded(self) -> None:
+        """Refuse a release whose randomness somebody knows, unless the account was opened for such."""
+        if not self._read().opening.get("seeded", False):
+            raise BudgetError(
+                f"account {self.name!r}: a release with a seeded generator is not private, and the account admits none; leave "
+                "the generator out, or open an account for tests with seeded=True"
+            )
+
+    def _refuse_other_data(self, state: State, dataset: str | None) -> None:
+        bound = state.opening.get("dataset")
+        if dataset != bound and (bound is not None or dataset is not None):
+            stated = "none" if dataset is None else repr(dataset)
+            opened = "without one" if bound is None else f"for {bound!r}"
+            raise BudgetError(f"dataset = {stated}: account {self.name!r} was opened {opened}; name the same data set")
 
     def _refuse_second(self, state: State, key: str) -> None:
         found = state.charge_of(key)
@@ -129,12 +210,34 @@ class Account:
             self._append(connection, row, "release", {"charge": number, **about})
 
     def find(self, plan: Plan) -> Charge:
-        """Return the unreleased charge of a plan: for a release that was written when the ledger could not be told."""
+        """Return the unreleased charge of a plan."""
         text = digest(canonical(plan.to_dict()))
         for entry in self.entries():
             if entry["kind"] == "charge" and entry["plan_sha256"] == text and entry["state"] == "unreleased":
                 return Charge(self, entry["number"])
         raise BudgetError(f"account {self.name!r}: no unreleased charge of this plan")
+
+    def find_charge(self, release: Release) -> Charge:
+        """Return the unreleased charge that produced a release, for one that was written when the ledger could not be told.
+
+        The release names its entry, and the entry contains the hash of the release's token: other draws, made of the same plan
+        without a charge or under another one, are refused. A charge that names a signer wants a release with a signature.
+        """
+        receipt, state = release.charge, self._read()
+        if receipt is None:
+            raise BudgetError("release: names no charge; only what a charge produced can be marked released")
+        number = receipt["entry"]
+        entry = state.entries[number] if 0 < number < len(state.entries) else {}
+        produced = (
+            receipt["ledger"] == state.ledger_id
+            and receipt["head"] == entry.get("hash")
+            and digest(receipt["token"]) == entry.get("token_sha256")
+            and digest(canonical(release.plan.to_dict())) == entry.get("plan_sha256")
+            and entry.get("signer") == (None if release.signature is None else release.signature["key"])
+        )
+        if not produced:
+            raise BudgetError(f"release: no charge of account {self.name!r} produced it")
+        return Charge(self, number, receipt)
 
     # -- the journal ---------------------------------------------------------------------------------------------
 
@@ -163,8 +266,8 @@ class Account:
         key: str | None = None,
         plan: str | None = None,
         spent: Caps | None = None,
-    ) -> int:
-        """Append an entry to the chain and return its number."""
+    ) -> tuple[int, str]:
+        """Append an entry to the chain; return its number and its hash."""
         from sqlalchemy import insert, update
 
         from gibbsafe.ledger.tables import accounts, entries
@@ -177,7 +280,7 @@ class Account:
         if spent is not None:
             changed |= {f"spent_{part}": value for part, value in spent.to_dict().items()}
         connection.execute(update(accounts).where(accounts.c.name == self.name).values(**changed))
-        return int(row.entries)
+        return int(row.entries), head
 
     # -- reading -------------------------------------------------------------------------------------------------
 

@@ -23,11 +23,13 @@ def export(account: Account) -> dict[str, Any]:
 def check(account: Account, head: str | None = None) -> dict[str, Any]:
     """Recompute an account from its entries; raise `CertificateError` at the first thing that does not fit.
 
-    With ``head``, the newest hash that is known of it, a ledger that ends before that hash is refused: it must be in the chain.
+    The account is compared with its anchor, if it has one. With ``head``, the newest hash that is known of it, a ledger that
+    ends before that hash is refused: it must be in the chain.
     """
     if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
         fail("head", head, "64 hexadecimal digits, as 'gibbsafe ledger export' prints them")
     state = account._read()
+    account._anchored(state)
     if head is not None and head not in {entry["hash"] for entry in state.entries}:
         raise CertificateError(
             f"account {account.name!r}: {head[:16]}... is not in the chain; entries are missing or were rewritten"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gibbsafe._validate import fail
 from gibbsafe.errors import GibbsafeError
+from gibbsafe.ledger.secret import masked, resolve, without_secrets
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -22,7 +23,7 @@ PATIENCE = 60
 
 
 def parse_reference(reference: str) -> tuple[str, str]:
-    """Return (URL, account) of ``URL#account``; a plain path is a SQLite file.
+    """Return (URL, account) of ``URL#account``; a plain path is a SQLite file, ``env:NAME`` a URL in a variable.
 
     >>> parse_reference("ledger.db#clinic")
     ('sqlite:///ledger.db', 'clinic')
@@ -31,7 +32,9 @@ def parse_reference(reference: str) -> tuple[str, str]:
     """
     place, mark, name = reference.rpartition("#") if isinstance(reference, str) else ("", "", "")
     if not (place and mark and name):
-        fail("ledger", reference, "URL#account, for example ledger.db#clinic or postgresql://host/database#clinic")
+        shown = masked(reference) if isinstance(reference, str) else reference
+        fail("ledger", shown, "URL#account, for example ledger.db#clinic or postgresql://host/database#clinic")
+    place = resolve(place)
     return (place if "://" in place else f"sqlite:///{place}"), name
 
 
@@ -39,11 +42,12 @@ def parse_reference(reference: str) -> tuple[str, str]:
 class Database:
     """A ledger database by its URL. Every transaction opens a connection of its own, so nothing is shared with forks."""
 
-    url: str
+    url: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.url, str) or not self.url.startswith(("sqlite:///", "postgresql")):
-            fail("ledger URL", self.url, "sqlite:///path or postgresql://user@host/database")
+        if not isinstance(self.url, str) or not self.url.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
+            shown = masked(self.url) if isinstance(self.url, str) else self.url
+            fail("ledger URL", shown, "sqlite:///path or postgresql://user@host/database")
 
     @property
     def _path(self) -> Path | None:
@@ -53,9 +57,7 @@ class Database:
     def __str__(self) -> str:
         if self._path is not None:
             return str(self._path)
-        from sqlalchemy.engine import make_url
-
-        return make_url(self.url).render_as_string(hide_password=True)
+        return masked(self.url)
 
     # -- transactions --------------------------------------------------------------------------------------------
 
@@ -186,8 +188,8 @@ class Database:
                 f"ledger {self}: the database driver is not installed ({error}); install gibbsafe[ledger]"
             ) from error
         except SQLAlchemyError as error:
-            cause = " ".join(str(getattr(error, "orig", None) or error).split())
-            raise GibbsafeError(f"ledger {self}: {cause[:300] or type(error).__name__}") from error
+            cause = " ".join(without_secrets(str(getattr(error, "orig", None) or error), self.url).split())
+            raise GibbsafeError(f"ledger {self}: {cause[:300] or type(error).__name__}") from None  # it may quote the URL
 
 
 def _decode(content: bytes) -> str:
