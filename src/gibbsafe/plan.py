@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gibbsafe._validate import choice, count, fail, positive
+from gibbsafe._json import parse_json
+from gibbsafe._validate import choice, count, fail, positive, real
 from gibbsafe.bounds import Utility, predict_utility
 from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.models import GaussianPrior, GibbsModel, Model, model_from_dict
-from gibbsafe.models.model import Array
+from gibbsafe.models.model import Array, require_size
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
 from gibbsafe.samplers import SAMPLERS, choose_sampler
 from gibbsafe.schedules import Request, Stage, price
@@ -29,6 +30,8 @@ __all__ = ["Plan", "Stage", "plan"]
 FORMAT = "gibbsafe/plan/1"
 #: Largest curvature of the data beside the prior's precision that the shell sampler is trusted with, whatever the data.
 WORST_CONDITION = 1e10
+#: Most parameters of a plan that is read from a file: what they take is then some 100 MB.
+MOST_PARAMETERS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,7 @@ class Plan:
             odd = ", ".join(sorted(set(data) ^ known))
             raise CertificateError(f"plan fields {odd}: missing or unknown")
         try:
+            require_size(data["model"], MOST_PARAMETERS)
             made = cls(
                 model=model_from_dict(data["model"]),
                 budget=Budget(**data["budget"]),
@@ -170,18 +174,18 @@ class Plan:
                 grid=positive("grid", data["grid"]),
             )
             made._check(data["guarantee"])
-        except (TypeError, KeyError, ValueError, AttributeError, IndexError) as error:
-            raise CertificateError(f"plan: {error}") from error
+            written = made.to_dict()
+        except (TypeError, KeyError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+            raise CertificateError(f"plan: {' '.join(str(error).split())[:300]}") from error
+        for name in data:  # a text or a truth value for a number, a whole number for a real one
+            if not _close(data[name], written[name]):
+                raise CertificateError(f"plan: {name} is not written as a plan of this version writes it")
         return made
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
         """Rebuild a plan from `to_json`'s text."""
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise CertificateError(f"plan: not JSON ({error})") from error
-        return cls.from_dict(data)
+        return cls.from_dict(parse_json(text, "plan"))
 
     def _check(self, stated: Mapping[str, Any]) -> None:
         """Raise unless the plan is one that `plan` could have made and its stated guarantee is the recomputed one."""
@@ -247,7 +251,7 @@ def _stage(data: Mapping[str, Any]) -> Stage:
     return Stage(
         positive("inverse_temperature", data["inverse_temperature"]),
         tuple(positive("prior_precision", x) for x in data["prior_precision"]),
-        None if centre is None else tuple(float(x) for x in centre),
+        None if centre is None else tuple(real("prior_centre", x) for x in centre),
         count("draws", data["draws"]),
         None if data["step"] is None else positive("step", data["step"]),
         None if data["steps"] is None else count("steps", data["steps"]),

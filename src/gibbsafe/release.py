@@ -18,7 +18,7 @@ from gibbsafe._validate import choice
 from gibbsafe.certificate import Certificate, certify, check_certificate
 from gibbsafe.data.stream import encode_records
 from gibbsafe.errors import CertificateError, GibbsafeError
-from gibbsafe.models.model import Array, EncodingOptions
+from gibbsafe.models.model import Array, EncodingOptions, require_size
 from gibbsafe.plan import Plan
 from gibbsafe.privacy import Adjacency
 from gibbsafe.progress import Report, sampling_bar
@@ -275,19 +275,35 @@ def _check_release(content: Any) -> Release:
             raise CertificateError("sha256: the content is not what was hashed; the file was altered or damaged")
     except ValueError as error:
         raise CertificateError(f"release: {error}") from error
+    _check_size(content)
     plan = Plan.from_dict(content["plan"])
     certificate = check_certificate(content["certificate"], plan)
     charge, signature = check_receipt(content.get("charge")), check_signature(content.get("signature"))
     return Release(plan, certificate, _check_draws(plan, content), None, charge, signature)
 
 
+def _check_size(content: Mapping[str, Any]) -> None:
+    """Refuse what is no table of numbers, and a plan of more parameters than the file has, before anything else is made of it."""
+    names, rows, plan = content["parameters"], content["draws"], content["plan"]
+    if not isinstance(names, list) or not isinstance(rows, list) or not isinstance(plan, dict):
+        raise CertificateError("release: plan, parameters or draws are not what they are called")
+    for row in rows:
+        if not isinstance(row, list) or len(row) != len(names) or not all(type(x) is float or type(x) is int for x in row):
+            raise CertificateError(f"draws: not rows of {len(names)} numbers each")
+    if not isinstance(content["certificate"], dict) or not isinstance(plan.get("model"), dict):
+        raise CertificateError("release: certificate or model is not a table of fields")
+    require_size(plan["model"], len(names))
+
+
 def _check_draws(plan: Plan, content: Mapping[str, Any]) -> Array:
+    if plan.model.parameters != len(content["parameters"]):
+        raise CertificateError(f"parameters: {len(content['parameters'])} names, but the plan has {plan.model.parameters}")
     names = plan.model.parameter_names
     if content["parameters"] != list(names):
-        raise CertificateError(f"parameters = {content['parameters']!r}: the plan has {list(names)!r}")
+        raise CertificateError("parameters: not the names that the plan gives them")
     try:
         draws = np.array(content["draws"], dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise CertificateError(f"draws: not a table of numbers ({error})") from error
     if draws.shape != (plan.draws, len(names)) or not np.isfinite(draws).all():
         raise CertificateError(f"draws: shape {draws.shape}, but the plan releases {plan.draws} draws of {len(names)} parameters")
@@ -295,6 +311,9 @@ def _check_draws(plan: Plan, content: Mapping[str, Any]) -> Array:
     # An affine map there and back: rounding is a share of its terms.
     if (np.abs(steps - np.round(steps)) > 1e-3 + 2.0**-48 * plan.model.reach(draws) / plan.grid).any():
         raise CertificateError("draws: not on the plan's rounding grid")
+    reason = plan.model.outside(draws, plan.grid)
+    if reason is not None:
+        raise CertificateError(f"draws: {reason}")
     draws.flags.writeable = False
     return draws
 

@@ -82,6 +82,11 @@ class MarkovChain(TableFamily):
         return (*start, *(f"P({a}→{b})" for a in self._states for b in self._states))
 
     @property
+    def parameters(self) -> int:
+        """Number of probabilities."""
+        return sum(table.cells for table in self.tables)
+
+    @property
     def record_width(self) -> float:
         """One factor per time point."""
         return up(self.length * self.tables[0].width)
