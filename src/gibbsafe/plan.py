@@ -278,8 +278,8 @@ def plan(
     Args:
         model: what is public about records and loss.
         budget: (ε, δ) of the whole release.
-        n: number of records, public under replace-one and compared with the data; under add-remove a public guess for
-            predictions (or None), never compared and never printed.
+        n: number of records, public under replace-one and compared with the data; under add-remove a guess for predictions
+            (or None), snapped to a power of four before use, never compared and never printed.
         adjacency: ``"replace-one"`` or ``"add-remove"``.
         draws: how many posterior draws are released; they compose.
         purpose: ``"posterior"`` releases draws of one posterior; ``"estimate"`` spends the budget in stages, each centred at the
@@ -307,6 +307,8 @@ def plan(
     purpose = choice("purpose", purpose, ("posterior", "estimate"))
     if n is not None or relation == Adjacency.REPLACE_ONE:
         n = count("n", n)
+    if n is not None and relation == Adjacency.ADD_REMOVE:
+        n = coarse(n)
     radius = positive("prior_radius", prior_radius) if prior_radius is not None else model.default_radius()
     if prior_radius is not None and model.default_radius() is None:
         fail("prior_radius", prior_radius, f"left out: the prior of {model.name} is part of its declaration")
@@ -332,6 +334,18 @@ def plan(
         stages=stages,
         grid=model.grid(stages),
     )
+
+
+def coarse(guess: int) -> int:
+    """Return the power of four nearest to a guess of n in ratio: under add-remove n is private, and what a plan says is public.
+
+    >>> [coarse(n) for n in (1, 2, 3, 1000, 2048, 2049)]
+    [1, 1, 4, 1024, 1024, 4096]
+    """
+    power = 1
+    while 2 * power < guess:
+        power *= 4
+    return power
 
 
 def _require_conditioning(model: GibbsModel, stages: tuple[Stage, ...], n: int | None) -> None:
