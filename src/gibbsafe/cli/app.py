@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from gibbsafe._text import printable
 from gibbsafe._version import __version__
 from gibbsafe.errors import GibbsafeError
 
-__all__ = ["Anchor", "Force", "Json", "Quiet", "RefusedPurpose", "app", "main", "no_password", "print_json"]
+__all__ = ["Anchor", "Force", "Json", "Quiet", "RefusedPurpose", "app", "main", "no_password", "print_json", "say"]
 
 app = typer.Typer(
     name="gibbsafe",
@@ -72,7 +73,12 @@ def _root(
 
 def print_json(document: Any) -> None:
     """Print one JSON document; floats keep every digit."""
-    typer.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+    say(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print text; whatever control characters files brought into it are spelled out."""
+    typer.echo(printable(text), err=err, nl=nl)
 
 
 @cache
@@ -86,7 +92,7 @@ def main() -> None:
     try:
         _command()()
     except (GibbsafeError, OSError) as refusal:
-        reason = " ".join(str(refusal).split())
+        reason = printable(" ".join(str(refusal).split()))
         print(f"gibbsafe: {reason}", file=sys.stderr)
         sys.exit(1)
     except SystemExit as stop:

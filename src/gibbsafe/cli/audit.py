@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Force, Json, Quiet, app, print_json
+from gibbsafe.cli.app import Force, Json, Quiet, app, print_json, say
 
 
 @app.command("audit")
@@ -40,6 +40,6 @@ def audit(  # noqa: PLR0917 - options of a command
     if as_json:
         print_json(found.to_dict() | ({} if out is None else {"picture": str(out)}))
     elif not quiet:
-        typer.echo(str(found) + ("" if out is None else f"\nwrote {out}"))
+        say(str(found) + ("" if out is None else f"\nwrote {out}"))
     if found.refuted:
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Force, Json, app, print_json
+from gibbsafe.cli.app import Force, Json, app, print_json, say
 
 
 @app.command("demo")
@@ -28,6 +28,6 @@ def demo(
     for name in ("release.json", "demo.png"):
         require_free(folder / name, force=force)
 
-    result = run(folder, (lambda text: None) if as_json else typer.echo, epsilon=epsilon, draws=draws, force=force)
+    result = run(folder, (lambda text: None) if as_json else say, epsilon=epsilon, draws=draws, force=force)
     if as_json:
         print_json(result)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Force, Json, print_json
+from gibbsafe.cli.app import Force, Json, print_json, say
 from gibbsafe.cli.reproduce import reproduce
 
 Quick = Annotated[bool, typer.Option("--quick", help="About a minute instead of many.")]
@@ -129,4 +129,4 @@ def _finish(rows: list[dict[str, Any]], out: Path, as_json: bool) -> None:
     if as_json:
         print_json({"figure": str(out), "rows": rows})
     else:
-        typer.echo(f"wrote {out}")
+        say(f"wrote {out}")

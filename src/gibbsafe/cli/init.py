@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Force, Json, Quiet, app, print_json
+from gibbsafe.cli.app import Force, Json, Quiet, app, print_json, say
 
 
 @app.command("init")
@@ -52,6 +52,6 @@ def init(
     if as_json:
         print_json({"written": [str(path) for path in written]})
     elif not quiet:
-        typer.echo(f"wrote {' and '.join(map(str, written))}")
+        say(f"wrote {' and '.join(map(str, written))}")
         step = "" if example else f"fill in bounds, levels, n and budget in {out}, then "
-        typer.echo(f"next: {step}gibbsafe plan {out}")
+        say(f"next: {step}gibbsafe plan {out}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Json, Quiet, app, print_json
+from gibbsafe.cli.app import Json, Quiet, app, print_json, say
 
 key = typer.Typer(help="Keys that sign releases: new, list.", no_args_is_help=True)
 app.add_typer(key, name="key")
@@ -32,7 +32,7 @@ def new(
     if as_json:
         print_json({"key": made, "private": str(keyfile), "public": f"{keyfile}.pub"})
     elif not quiet:
-        typer.echo(f"wrote {keyfile} (keep it) and {keyfile}.pub (give it away); key {made}")
+        say(f"wrote {keyfile} (keep it) and {keyfile}.pub (give it away); key {made}")
 
 
 @key.command("list")
@@ -69,4 +69,4 @@ def list_(
     if as_json:
         print_json(document)
     elif not quiet:
-        typer.echo(f"wrote {path}: list {made.number} of {len(made.keys)} keys")
+        say(f"wrote {path}: list {made.number} of {len(made.keys)} keys")

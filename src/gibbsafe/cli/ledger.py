@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, no_password, print_json
+from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, no_password, print_json, say
 
 ledger = typer.Typer(
     help="Budget accounts: open, show, spend, export, check, mark, anchor, backup, grants.", no_args_is_help=True
@@ -145,7 +145,7 @@ def spend(
     if as_json:
         print_json({"entry": charge.number, "status": found.status()})
     elif not quiet:
-        typer.echo(f"charged {guarantee} to {found} as entry {charge.number}")
+        say(f"charged {guarantee} to {found} as entry {charge.number}")
 
 
 def refuse_two_documents(anchor: str | None, as_json: bool) -> None:
@@ -190,7 +190,7 @@ def export(
     if as_json or out is None:
         print_json(document)
     elif not quiet:
-        typer.echo(f"wrote {out}; head {document['head']}")
+        say(f"wrote {out}; head {document['head']}")
 
 
 @ledger.command("check")
@@ -214,7 +214,7 @@ def check(
     if as_json:
         print_json(report)
     elif not quiet:
-        typer.echo(f"consistent: {report['entries']} entries, head {report['head']}")
+        say(f"consistent: {report['entries']} entries, head {report['head']}")
 
 
 @ledger.command("anchor")
@@ -237,7 +237,7 @@ def begin_anchor(
     if as_json:
         print_json(asdict(mark))
     elif not quiet:
-        typer.echo(f"marked: {mark.entries} entries, head {mark.head}")
+        say(f"marked: {mark.entries} entries, head {mark.head}")
 
 
 @ledger.command("backup")
@@ -259,7 +259,7 @@ def backup(
     if as_json:
         print_json({"backup": str(out), "accounts": checked})
     elif not quiet:
-        typer.echo(f"wrote {out}: {len(checked)} account{'s' * (len(checked) != 1)}, consistent")
+        say(f"wrote {out}: {len(checked)} account{'s' * (len(checked) != 1)}, consistent")
 
 
 @ledger.command("grants")
@@ -286,9 +286,9 @@ def grants(
     if as_json:
         print_json({"roles": roles, "sql": grants_sql(prefix), "applied": apply})
     elif not apply:
-        typer.echo(grants_sql(prefix), nl=False)
+        say(grants_sql(prefix), nl=False)
     elif not quiet:
-        typer.echo(f"roles {', '.join(roles)} are set up; give a login one of them with GRANT")
+        say(f"roles {', '.join(roles)} are set up; give a login one of them with GRANT")
 
 
 @ledger.command("mark")
@@ -311,7 +311,7 @@ def mark(
     if as_json:
         print_json({"entry": charge.number})
     elif not quiet:
-        typer.echo(f"entry {charge.number} is marked released")
+        say(f"entry {charge.number} is marked released")
 
 
 def _show_status(status: dict[str, Any], *, as_json: bool, quiet: bool) -> None:

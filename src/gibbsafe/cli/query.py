@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Force, Json, Quiet, app, print_json
+from gibbsafe._text import cell
+from gibbsafe.cli.app import Force, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
     from gibbsafe.release import Release
@@ -61,8 +62,8 @@ def query(
     if as_json:
         print_json({"rows": rows, "note": note, "cost": "free: post-processing of the release"})
     elif not quiet:
-        typer.echo(note, err=True)
-        typer.echo(f"wrote {len(rows)} rows to {out}" if out is not None else text, nl=out is not None)
+        say(note, err=True)
+        say(f"wrote {len(rows)} rows to {out}" if out is not None else text, nl=out is not None)
 
 
 def _summarise(loaded: Release, level: float, *, as_json: bool, quiet: bool) -> None:
@@ -160,7 +161,7 @@ def _synthetic_names(loaded: Release, width: int) -> list[str]:
 def _as_csv(rows: list[dict[str, Any]]) -> str:
     text = io.StringIO()
     if rows:
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([cell(name) for name in rows[0]])
+        writer.writerows([cell(value) for value in row.values()] for row in rows)
     return text.getvalue()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, no_password, print_json
+from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, no_password, print_json, say
 
 if TYPE_CHECKING:
     from gibbsafe.ledger import Account, Charge
@@ -63,6 +63,7 @@ def release(
     if ledger is not None and no_ledger:
         raise typer.BadParameter("--ledger and --no-ledger exclude each other")
     refuse_two_documents(anchor, as_json)
+    _require_packages()
     loaded = Study.load(study)
     made, room = loaded.plan(), parse_size(memory)
     account = _account(loaded, ledger, no_ledger, anchor)
@@ -87,6 +88,16 @@ def release(
         released = signed(released, private)
     _write(released, out, deferred, force=force)
     _tell(released, out, deferred, as_json=as_json, quiet=quiet)
+
+
+def _require_packages() -> None:
+    """Refuse, before anything is charged, where a package that reads tables is missing."""
+    from gibbsafe.errors import GibbsafeError
+
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise GibbsafeError("tables are read by PyArrow, which is not installed: install gibbsafe[files]") from error
 
 
 @dataclass
@@ -148,14 +159,14 @@ def _tell(released: Release, out: Path, deferred: DeferredCharge | None, *, as_j
         document = {"release": str(out), "claim": dict(released.certificate["claim"]), "charge": charged}
         print_json(document | {"parameters": list(released.parameters), "draws": len(released.draws)})
     elif not quiet:
-        typer.echo(f"{released.summary()}\n\n{released.certificate}\n")
+        say(f"{released.summary()}\n\n{released.certificate}\n")
         paid = "charged to nobody" if deferred is None else f"charged to {deferred.account} as entry {entry}"
-        typer.echo(f"wrote {out}, {paid}")
+        say(f"wrote {out}, {paid}")
 
 
 def _count_clipping(study: Study, data: Path) -> None:
     from gibbsafe.data.clipping import count_clipped
 
-    typer.echo("for the curator only, these counts depend on the data and are not private:", err=True)
+    say("for the curator only, these counts depend on the data and are not private:", err=True)
     for name, text in count_clipped(study, data).items():
-        typer.echo(f"  {name}: {text}", err=True)
+        say(f"  {name}: {text}", err=True)

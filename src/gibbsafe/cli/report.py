@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Force, Json, Quiet, app, print_json
+from gibbsafe.cli.app import Force, Json, Quiet, app, print_json, say
 
 
 @app.command("report")
@@ -34,4 +34,4 @@ def report(
     if as_json:
         print_json({"report": str(out), "bytes": len(page.encode())})
     elif not quiet:
-        typer.echo(f"wrote {out}")
+        say(f"wrote {out}")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gibbsafe._files import require_free
-from gibbsafe.cli.app import Force, Json, app, print_json
+from gibbsafe.cli.app import Force, Json, app, print_json, say
 
 reproduce = typer.Typer(help="Replay the papers' tables and figures, beside the corrected ones.", no_args_is_help=True)
 app.add_typer(reproduce, name="reproduce")
@@ -39,7 +39,7 @@ def tell_figure(out: Path, as_json: bool) -> None:
     if as_json:
         print_json({"figure": str(out)})
     else:
-        typer.echo(f"wrote {out}")
+        say(f"wrote {out}")
 
 
 @reproduce.command("minami-numbers")

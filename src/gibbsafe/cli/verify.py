@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Json, Quiet, app, print_json
+from gibbsafe.cli.app import Json, Quiet, app, print_json, say
 
 
 @app.command("verify")
@@ -45,4 +45,4 @@ def verify(
         key = None if signature is None else signature["key"]
         print_json({"verified": True, "signature": state, "key": key, "certificate": certificate.to_dict()})
     elif not quiet:
-        typer.echo(f"{certificate}\n\nverified: hash and claim of {release} hold; {words}")
+        say(f"{certificate}\n\nverified: hash and claim of {release} hold; {words}")

@@ -124,7 +124,12 @@ class Database:
             url = self.url.replace("postgresql://", "postgresql+psycopg://", 1)
             # One snapshot for readers; writers lock the account's row first and see what was committed before them.
             isolation = "REPEATABLE READ" if begin == "BEGIN" else "READ COMMITTED"
-            return create_engine(url, poolclass=NullPool, isolation_level=isolation, connect_args={"connect_timeout": 10})
+            try:
+                return create_engine(url, poolclass=NullPool, isolation_level=isolation, connect_args={"connect_timeout": 10})
+            except ValueError:  # a port that is none
+                raise GibbsafeError(
+                    f"ledger {self}: not the URL of a database; write postgresql://user@host:port/database"
+                ) from None
         engine = create_engine(f"sqlite:///{self._path}", poolclass=NullPool, connect_args={"timeout": PATIENCE})
 
         @event.listens_for(engine, "connect")
