@@ -30,8 +30,9 @@ audit: install
 	$(BIN)/python audits/shell_acceptance.py $(if $(QUICK),--proposals 200000,--proposals 10000000) --report docs/audit-shell.md
 	$(BIN)/python audits/privacy.py $(if $(QUICK),--quick --effort 60 --draws 2000,--effort 100 --draws 10000) --report docs/audit.md
 	$(BIN)/python audits/interval_coverage.py --scale $(if $(QUICK),0.05,1) --report docs/audit-intervals.md
-	.ci/postgres $(BIN)/python audits/ledger_kill.py --kills $(if $(QUICK),20,1000) --report docs/audit-ledger.md
-	$(BIN)/python audits/fuzz_inputs.py --cases $(if $(QUICK),500,10000) --report docs/audit-fuzz.md
+	$(BIN)/python audits/ledger_kill.py --kills $(if $(QUICK),20,1000) --report docs/audit-ledger.md
+	$(BIN)/python audits/ledger_restarts.py --restarts $(if $(QUICK),2,20) --report docs/audit-restarts.md
+	$(BIN)/python audits/fuzz_inputs.py --cases $(if $(QUICK),500,100000) --processes $(if $(QUICK),10,2000) --report docs/audit-fuzz.md
 
 .venv-bench/installed: $(PACKAGE) benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-bench

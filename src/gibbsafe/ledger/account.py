@@ -250,7 +250,7 @@ class Account:
         query = select(accounts).where(accounts.c.name == self.name)
         row = connection.execute(query.with_for_update() if lock else query).first()  # SQLite's writers are alone anyway
         if row is None:
-            known = ", ".join(connection.execute(select(accounts.c.name).order_by(accounts.c.name)).scalars()) or "none"
+            known = ", ".join(map(str, connection.execute(select(accounts.c.name).order_by(accounts.c.name)).scalars())) or "none"
             raise GibbsafeError(f"ledger {self.database}: has no account {self.name!r} (there: {known})")
         if row.format != FORMAT:
             raise CertificateError(f"ledger {self.database}: format {row.format!r}, but this version reads {FORMAT}")

@@ -192,6 +192,8 @@ class Database:
             raise GibbsafeError(
                 f"ledger {self}: the database driver is not installed ({error}); install gibbsafe[ledger]"
             ) from error
+        except UnicodeDecodeError as error:  # the driver quotes a damaged file
+            raise GibbsafeError(f"ledger {self}: the file is damaged; restore it from a backup") from error
         except SQLAlchemyError as error:
             cause = " ".join(without_secrets(str(getattr(error, "orig", None) or error), self.url).split())
             raise GibbsafeError(f"ledger {self}: {cause[:300] or type(error).__name__}") from None  # it may quote the URL
