@@ -42,8 +42,8 @@ def _unique(what: str) -> Any:
     def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         content = dict(pairs)
         if len(content) != len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
+            seen: set[str] = set()
+            twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
             raise CertificateError(f"{what}: key {twice[:50]!r} stands twice")
         return content
 

@@ -226,7 +226,10 @@ def _dictionary(raw: Any) -> tuple[list[Any], npt.NDArray[np.intp]]:
     if hasattr(raw, "dictionary_encode"):
         import pyarrow as pa
 
-        encoded = raw if pa.types.is_dictionary(raw.type) else raw.dictionary_encode()
+        try:
+            encoded = raw if pa.types.is_dictionary(raw.type) else raw.dictionary_encode()
+        except pa.ArrowNotImplementedError as error:  # lists, structures
+            raise DomainError(f"a column of type {raw.type} has no levels; store texts or numbers") from error
         if hasattr(encoded, "unify_dictionaries"):  # a column in several chunks
             encoded = encoded.unify_dictionaries().combine_chunks()
         distinct = encoded.dictionary.to_pylist()

@@ -307,9 +307,11 @@ def _check_draws(plan: Plan, content: Mapping[str, Any]) -> Array:
         raise CertificateError(f"draws: not a table of numbers ({error})") from error
     if draws.shape != (plan.draws, len(names)) or not np.isfinite(draws).all():
         raise CertificateError(f"draws: shape {draws.shape}, but the plan releases {plan.draws} draws of {len(names)} parameters")
-    steps = plan.model.from_original(draws) / plan.grid
-    # An affine map there and back: rounding is a share of its terms.
-    if (np.abs(steps - np.round(steps)) > 1e-3 + 2.0**-48 * plan.model.reach(draws) / plan.grid).any():
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows fits no grid
+        steps = plan.model.from_original(draws) / plan.grid
+        # An affine map there and back: rounding is a share of its terms.
+        fits = np.abs(steps - np.round(steps)) <= 1e-3 + 2.0**-48 * plan.model.reach(draws) / plan.grid
+    if not fits.all():
         raise CertificateError("draws: not on the plan's rounding grid")
     reason = plan.model.outside(draws, plan.grid)
     if reason is not None:

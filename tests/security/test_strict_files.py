@@ -202,3 +202,10 @@ def test_a_file_above_the_limit_is_not_read(tmp_path, monkeypatch):
     with pytest.raises(gs.CertificateError, match="larger than"):
         gs.verify(tmp_path / "r.json")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
+@pytest.mark.parametrize("value", [1e300, -1e308])
+def test_draws_that_overflow_their_grid(tmp_path, contents, value):
+    for name in ("mean", "logistic"):
+        width = len(contents[name]["parameters"])
+        refused(tmp_path, hashed(contents[name] | {"draws": [[value] * width] * 2}), "grid")
