@@ -56,6 +56,7 @@ def release(
     from gibbsafe._files import require_free
     from gibbsafe.cli.inputs import parse_size
     from gibbsafe.cli.ledger import refuse_two_documents
+    from gibbsafe.data.sizes import require_room
     from gibbsafe.signing import key_id, read_private
     from gibbsafe.signing import sign as signed
     from gibbsafe.study import Study
@@ -70,6 +71,7 @@ def release(
     private = None if sign is None else read_private(sign)
     inputs = [study, data, *([] if sign is None else [sign])]
     require_free(out, force=force, inputs=inputs)
+    require_room(data, room)
     table = loaded.read(data)
     if clipping:
         _count_clipping(loaded, data)

@@ -20,6 +20,8 @@ __all__ = ["CsvFormat", "FileTable", "column_names"]
 
 BATCH_ROWS = 16_384
 CSV_BLOCK = 2**23
+#: Most characters of a header that are read.
+LONGEST_LINE = 2**20
 #: How the entries of a column are read from text.
 TEXT_TYPES = ("number", "text", "truth")
 
@@ -105,7 +107,8 @@ def _csv_names(table: FileTable) -> list[str]:
     encoding = "utf-8-sig" if stated.lower() in ("utf-8", "utf8", "utf_8") else stated  # a byte-order mark is no part of a name
     with pa.input_stream(str(table.path)) as stream, io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
         try:
-            header = next(csv.reader(text, delimiter=_delimiter(table)), None)
+            lines = iter(lambda: text.readline(LONGEST_LINE), "")  # a line without end would fill the memory
+            header = next(csv.reader(lines, delimiter=_delimiter(table)), None)
         except UnicodeDecodeError as error:
             raise DomainError(f"{table.path}: not {stated} text; declare its encoding under [csv]") from error
     if not header or any("\0" in name for name in header):
