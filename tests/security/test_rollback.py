@@ -177,3 +177,26 @@ def test_marks_of_a_postgresql_ledger_in_a_file(tmp_path, server, guarantee):
         head = connection.execute(text("SELECT hash FROM gibbsafe_entries WHERE number = 0")).scalar_one()
         connection.execute(text("UPDATE gibbsafe_accounts SET entries = 1, spent_main = '0', head = :h"), {"h": head})
     refused(account, guarantee, "old copy was restored")
+
+
+def test_the_same_on_the_command_line(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    opening = ("--epsilon", 1, "--delta", 1e-6, "--adjacency", "replace-one")
+    spending = ("--mu", 0.1, "--adjacency", "replace-one")
+    assert run("ledger", "open", "ledger.db#clinic", *opening, "--anchor", "marks")[0] == 0
+    shutil.copy("ledger.db", "old.db")
+    assert run("ledger", "spend", "ledger.db#clinic", "--key", "a", *spending)[0] == 0
+    assert run("ledger", "anchor", "ledger.db#clinic")[0] == 0
+    assert run("ledger", "backup", "ledger.db", "--out", "copy.db")[0] == 0
+    shutil.copy("old.db", "ledger.db")
+    for command in (("spend", "ledger.db#clinic", "--key", "b", *spending), ("check", "ledger.db#clinic")):
+        code, _, err = run("ledger", *command)
+        assert code == 1
+        assert "old copy was restored" in err
+        assert err.count("\n") == 1
+    assert run("ledger", "open", "other.db#x", *opening, "--anchor", "-", "--json")[0] == 2
+    code, out, _ = run("ledger", "grants", "--prefix", "ward")
+    assert code == 0
+    assert "CREATE ROLE ward_charger" in out
+    assert run("ledger", "grants", "ledger.db", "--apply")[0] == 1
+    assert run("ledger", "grants", "--prefix", "x; DROP TABLE y")[0] == 1

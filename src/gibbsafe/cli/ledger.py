@@ -55,6 +55,7 @@ def open_(
     from gibbsafe.ledger import open_account, parse_reference
     from gibbsafe.privacy import Budget
 
+    refuse_two_documents(anchor, as_json)
     url, name = parse_reference(reference)
     made = open_account(
         url,
