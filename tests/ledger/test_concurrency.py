@@ -5,6 +5,8 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import pytest
+
 from gibbsafe.ledger import check
 
 AUDITS = Path(__file__).parents[2] / "audits"
@@ -56,3 +58,15 @@ def test_releases_killed_at_random_moments_leave_no_uncharged_draw():
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert "| before the charge |" in result.stdout or "| between charge and file |" in result.stdout
+
+
+@pytest.mark.skipif(not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")), reason="no PostgreSQL server")
+def test_a_crash_of_postgresql_under_16_writers_loses_and_overspends_nothing(tmp_path):
+    """One round of the audit (audits/ledger_restarts.py); asked again, it has nothing left to do."""
+    state = tmp_path / "state.jsonl"
+    command = [sys.executable, str(AUDITS / "ledger_restarts.py"), "--restarts", "1", "--charges", "30", "--state", str(state)]
+    for _ in range(2):
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        assert "exactly the 30 charges" in result.stdout
+    assert len(state.read_text().splitlines()) == 1
