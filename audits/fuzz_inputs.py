@@ -3,18 +3,18 @@
 Studies are mutated by character and by structure (keys dropped, renamed, values of wrong types, odd numbers); tables by byte
 and by cell; plans, releases, ledger rows, Parquet tables and command lines as `fuzz_documents.py` says. Cases run in-process as
 the shell would, ``--processes`` of them as processes of their own. Work is done in pieces of 500 cases, each with a seed of its
-own, whose outcomes are kept in ``--state``: an audit that was stopped goes on where it was.
+own: an audit that was stopped goes on where it was (`parts.py`).
 
-    python audits/fuzz_inputs.py --cases 100000 --processes 2000 --workers 2 --state fuzz.jsonl --report docs/audit-fuzz.md
+    python audits/fuzz_inputs.py --cases 100000 --processes 2000 --workers 2 --report docs/audit-fuzz.md
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import io
 import json
-import multiprocessing
 import os
 import random
 import re
@@ -25,6 +25,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,8 @@ import fuzz_documents as documents
 
 from gibbsafe.cli import main as command
 
-#: Cases of a piece, what a case may take, and how often each kind comes.
-PIECE = 500
+#: Cases of a piece in-process and as processes, what a case may take, and how often each kind comes.
+PIECE, PROCESSES = 500, 20
 SECONDS, BYTES = 60.0, 10**9
 KINDS = {"study": 4, "document": 3, "ledger": 2, "parquet": 1, "arguments": 2}
 
@@ -263,40 +264,23 @@ def fuzz(cases: int, seed: int) -> Counter[str]:
     return piece(seed, 0, cases)
 
 
-def _limited(job: tuple[int, int, int, bool]) -> tuple[tuple[int, int, int, bool], dict[str, int]]:
-    """Run a piece in a worker that may take 1 GB more than it has when it starts."""
+def limited_piece(seed: int, unit: tuple[int, int, bool]) -> Counter[str]:
+    """Run a piece in a worker that may take 1 GB more than it has when the piece starts."""
+    number, cases, as_process = unit
     documents.documents(), documents.ledger_file()
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + BYTES, resource.RLIM_INFINITY))
-    seed, number, cases, as_process = job
-    return job, dict(piece(seed, number, cases, as_process=as_process))
+    return piece(seed, number, cases, as_process=as_process)
 
 
-def jobs(cases: int, processes: int, seed: int) -> list[tuple[int, int, int, bool]]:
-    """Return the pieces: in-process ones, then small ones as processes."""
-    inside = [(seed, number, min(PIECE, cases - number * PIECE), False) for number in range(-(-cases // PIECE))]
-    return inside + [(seed, number, min(20, processes - number * 20), True) for number in range(-(-processes // 20))]
+def audit(cases: int, processes: int, seed: int, workers: int) -> tuple[list[Counter[str]], float]:
+    """Run all pieces that were not done before, in-process ones first; return their outcomes and the seconds they took."""
+    from parts import Part, chunks, digest
 
-
-def audit(cases: int, processes: int, seed: int, workers: int, state: Path | None) -> Counter[str]:
-    """Run all pieces that ``state`` does not have yet; return all outcomes."""
-    done: dict[tuple[Any, ...], dict[str, int]] = {}
-    if state is not None and state.exists():
-        for line in state.read_text().splitlines():
-            job, seen = json.loads(line)
-            done[tuple(job)] = seen
-    wanted = jobs(cases, processes, seed)
-    waiting = [job for job in wanted if job not in done]
-    with multiprocessing.get_context("spawn").Pool(workers, maxtasksperchild=5) as pool:
-        for job, seen in pool.imap_unordered(_limited, waiting):
-            done[job] = seen
-            if state is not None:
-                with state.open("a") as file:
-                    file.write(json.dumps([job, seen]) + "\n")
-    total = Counter[str]()
-    for job in wanted:
-        total.update(done[job])
-    return total
+    watched = hashlib.sha256(Path(documents.__file__).read_bytes()).hexdigest()
+    units = [(*unit, False) for unit in chunks(cases, PIECE)] + [(*unit, True) for unit in chunks(processes, PROCESSES)]
+    part = Part("fuzz", (cases, processes, seed), watched=lambda: digest() + watched)
+    return part.run(units, partial(limited_piece, seed), workers=workers)
 
 
 def main() -> None:
@@ -306,11 +290,10 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=0, help="cases that run as processes of their own")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--state", type=Path, help="where finished pieces are kept")
     parser.add_argument("--report", type=Path)
     options = parser.parse_args()
-    started = time.perf_counter()
-    seen = audit(options.cases, options.processes, options.seed, options.workers, options.state)
+    outcomes, seconds = audit(options.cases, options.processes, options.seed, options.workers)
+    seen = sum(outcomes, Counter())
     lines = [
         "# Audit: broken files and arguments",
         "",
@@ -324,7 +307,7 @@ def main() -> None:
         *(f"| {outcome} | {times:,} |" for outcome, times in sorted(seen.items())),
         "",
     ]
-    print("\n".join(lines) + f"\n{time.perf_counter() - started:.0f} s")
+    print("\n".join(lines) + f"\n{seconds:.0f} s")
     if options.report is not None:
         options.report.write_text("\n".join(lines))
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import platform
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib import metadata
@@ -118,17 +117,19 @@ def covered(case: Case) -> tuple[float, float, float]:
 
 def main() -> None:
     """Run every case and write the report."""
+    from parts import Part
+
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--scale", type=float, default=1.0, help="multiplies the number of data sets")
     arguments.add_argument("--report", type=Path, default=None)
     chosen = arguments.parse_args()
-    started = time.time()
     lines = ["| setting | data sets | coverage | least parameter | mean width |", "|---|---|---|---|---|"]
     cases = [case for make in (logistic_cases, gaussian_cases, family_cases) for case in make(chosen.scale)]
-    for case in cases:
-        every, least, width = covered(case)
+    part = Part("intervals", chosen.scale)
+    outcomes, seconds = part.run(range(len(cases)), lambda k: covered(cases[k]), workers=1)
+    for case, (every, least, width) in zip(cases, outcomes, strict=True):
         lines.append(f"| {case.name} | {case.runs} | {every:.3f} | {least:.3f} | {width:.3g} |")
-        print(lines[-1], flush=True)
+    print("\n".join(lines))
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("gibbsafe", "numpy", "scipy"))
     head = [
         "# Coverage of intervals",
@@ -140,7 +141,7 @@ def main() -> None:
         "they say: they allow for the worst case.",
         "",
     ]
-    foot = ["", f"{datetime.date.today()}, Python {platform.python_version()}, {versions}, {time.time() - started:.0f} seconds."]
+    foot = ["", f"{datetime.date.today()}, Python {platform.python_version()}, {versions}, {seconds:.0f} seconds."]
     if chosen.report is not None:
         chosen.report.write_text("\n".join([*head, *lines, *foot]) + "\n")
 

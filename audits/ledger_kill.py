@@ -3,9 +3,9 @@
 Every attempt runs ``gibbsafe release`` in a process of its own and kills it (SIGKILL) after a random part of the time that a
 release takes, so that kills fall before the charge, between charge and file, between file and settlement, and after it. After
 every attempt the ledger is recomputed from its entries, compared with its anchor, and every file in the folder compared with it.
-With ``--state`` the folder is kept: an audit that was stopped goes on where it was.
+An audit that was stopped goes on where it was (`parts.py`).
 
-    python audits/ledger_kill.py --kills 1000 --state killed --report docs/audit-ledger.md
+    python audits/ledger_kill.py --kills 1000 --report docs/audit-ledger.md
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import json
 import os
 import random
 import signal
@@ -21,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,9 @@ import numpy as np
 import gibbsafe as gs
 from gibbsafe.cli import main as command
 from gibbsafe.ledger import Account, check, open_account
-from gibbsafe.ledger import account as find
+
+#: Kills that are carried out, and kept, together.
+CHUNK = 50
 
 STUDY = """
 n = 300
@@ -106,59 +108,60 @@ def inspect(folder: Path, account: Account, attempt: str) -> str:
     return "between file and settlement" if file.exists() else "between charge and file"
 
 
-def audit(kills: int, url: str | None, seed: int, folder: Path) -> tuple[Counter[str], dict[str, object]]:
-    """Kill that many releases, those of an earlier run in the folder included; return the moments hit and the account's state."""
-    memory = folder / "audit.json"
-    if memory.exists():
-        kept = json.loads(memory.read_text())
-        reference, account = kept["reference"], find(kept["reference"])
-    else:
+def audit(kills: int, url: str | None, seed: int) -> tuple[Counter[str], dict[str, object]]:
+    """Kill that many releases; return the moments that were hit and the account's final state."""
+    choose = random.Random(seed)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
         account, reference = prepare(folder, url)
-        kept = {"reference": reference, "done": 0, "moments": {}}
-    warm = f"warm-{time.time_ns()}"
-    with contextlib.suppress(SystemExit):
-        release(folder, reference, f"{warm}-0")  # loads every library here, so that the children's time is the release's own
-    whole = [run_and_kill(folder, reference, f"{warm}-{k}", None) for k in range(1, 6)]
-    moments = Counter[str](kept["moments"])
-    for attempt in range(kept["done"], kills):
-        seconds = random.Random(f"{seed}-{attempt}").uniform(0.0, 1.2 * sorted(whole)[2])
-        name = f"{attempt}-{time.time_ns()}"  # an attempt that the end of an earlier run cut off is another one
-        run_and_kill(folder, reference, name, seconds)
-        moments[inspect(folder, account, name)] += 1
-        (folder / f"release-{name}.json").unlink(missing_ok=True)
-        memory.write_text(json.dumps({"reference": reference, "done": attempt + 1, "moments": dict(moments)}))
-    return moments, check(account)
+        with contextlib.suppress(SystemExit):
+            release(folder, reference, "warm-0")  # loads every library here, so that the children's time is the release's own
+        whole = [run_and_kill(folder, reference, f"warm-{k}", None) for k in range(1, 6)]
+        moments: Counter[str] = Counter()
+        for attempt in range(kills):
+            run_and_kill(folder, reference, str(attempt), choose.uniform(0.0, 1.2 * sorted(whole)[2]))
+            moments[inspect(folder, account, str(attempt))] += 1
+            (folder / f"release-{attempt}.json").unlink(missing_ok=True)
+        return moments, check(account)
+
+
+def chunk(url: str | None, seed: int, unit: tuple[int, int]) -> tuple[Counter[str], int]:
+    """Kill one chunk of releases, on an account of their own; return the moments and the account's entries."""
+    number, kills = unit
+    moments, state = audit(kills, url, seed * 1_000_003 + number)
+    return moments, int(str(state["entries"]))
 
 
 def main() -> None:
     """Run the audit and write its report."""
+    from parts import Part, chunks
+
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--url", help="a PostgreSQL URL instead of a SQLite file")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--state", type=Path, help="a folder where the audit is kept, to go on with it")
     parser.add_argument("--report", type=Path)
     options = parser.parse_args()
-    started = time.perf_counter()
-    with contextlib.ExitStack() as stack:
-        folder = options.state or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        folder.mkdir(exist_ok=True)
-        moments, state = audit(options.kills, options.url, options.seed, folder)
+    part = Part("ledger", (options.kills, options.url is not None, options.seed))
+    # one at a time: the moments of the kills are measured in units of an undisturbed release
+    outcomes, seconds = part.run(chunks(options.kills, CHUNK), partial(chunk, options.url, options.seed), workers=1)
+    moments: Counter[str] = sum((seen for seen, _ in outcomes), Counter())
+    entries = sum(count for _, count in outcomes)
     kind = "PostgreSQL" if options.url else "SQLite"
     lines = [
         "# Audit: releases killed at random moments",
         "",
         f"`audits/ledger_kill.py --kills {options.kills}` on {kind}: {options.kills} releases were killed (SIGKILL) at random",
         "moments. No draw was on disk without its charge, nothing else was left behind, every file that was there verified, and",
-        f"after every kill chain, sums and caps were recomputed from the entries ({state['entries']} in the end) and",
-        "compared with the anchor.",
+        f"after every kill chain, sums and caps were recomputed from the entries ({entries} in the end, on {len(outcomes)}",
+        "accounts) and compared with the anchor.",
         "",
         "| killed | times |",
         "|---|---|",
         *(f"| {moment} | {times} |" for moment, times in sorted(moments.items())),
         "",
     ]
-    print("\n".join(lines) + f"\n{time.perf_counter() - started:.0f} s")
+    print("\n".join(lines) + f"\n{seconds:.0f} s")
     if options.report is not None:
         options.report.write_text("\n".join(lines))
 

@@ -12,10 +12,8 @@ import argparse
 import datetime
 import math
 import platform
-import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -32,6 +30,9 @@ from gibbsafe.samplers.proposals import Proposals, build_mixture
 from gibbsafe.samplers.screen import build_screen
 from gibbsafe.samplers.shell import ShellEnvelope
 from gibbsafe.samplers.squeeze import Squeeze, build_squeeze
+
+#: Into how many parts the proposals fall, each kept when it is done.
+UNITS = 40
 
 KINDS = ("gaussian", "collinear", "constant", "separable", "one label", "clipped", "one-hot", "zero rows", "huge leverage")
 LARGEST_FOURTH_WORK = 2e10
@@ -174,7 +175,7 @@ def check(envelope: ShellEnvelope, batch: Proposals, generator: np.random.Genera
             raise AssertionError(f"a log acceptance is {outcome.closest} outside the bounds of the squeeze")
 
 
-def audit(proposals: int, rows: int, dimension: int, seed: int, report: Callable[[Audit], None] | None = None) -> Audit:
+def audit(proposals: int, rows: int, dimension: int, seed: int, problems: int = 200) -> Audit:
     """Judge ``proposals`` proposals over random problems; raises at the first log acceptance above 0 or outside its bounds."""
     generator = np.random.default_rng(seed)
     outcome = Audit()
@@ -184,14 +185,12 @@ def audit(proposals: int, rows: int, dimension: int, seed: int, report: Callable
         outcome.problems += 1
         # As many proposals per problem as set-up is worth, fewer where each is dear.
         dear = posterior.data.n_rows * (posterior.dimension + 80)
-        each = min(max(100, math.floor(SECONDS_PER_PROBLEM * 5e9 / max(dear, 1))), proposals // 200)
+        each = min(max(100, math.floor(SECONDS_PER_PROBLEM * 5e9 / max(dear, 1))), proposals // problems)
         stop = outcome.proposals + each
         while outcome.proposals < stop:
             batch = envelope.mixture.propose(min(1 << 14, 8 * each), generator)
             for part in batch.parts(256):
                 check(envelope, part, generator, outcome)
-        if report is not None:
-            report(outcome)
     return outcome
 
 
@@ -219,8 +218,28 @@ def markdown(outcome: Audit, chosen: argparse.Namespace, seconds: float) -> str:
     return f"{title}\n\nWritten by `audits/shell_acceptance.py {options}`.\n\n| | |\n|---|---|\n{table}\n"
 
 
+def chunk(chosen: argparse.Namespace, unit: tuple[int, int]) -> Audit:
+    """Judge one chunk of the proposals, on problems of its own."""
+    number, proposals = unit
+    return audit(proposals, chosen.rows, chosen.dimension, chosen.seed * 1_000_003 + number, 200 // UNITS)
+
+
+def merged(outcomes: list[Audit]) -> Audit:
+    """Return the outcome of all chunks together."""
+    summed = ("proposals", "problems", "rejected", "squeezed", "decided")
+    counts = {name: sum(getattr(each, name) for each in outcomes) for name in summed}
+    return Audit(
+        **counts,
+        largest=max(each.largest for each in outcomes),
+        closest=min(each.closest for each in outcomes),
+        margins=min(each.margins for each in outcomes),
+    )
+
+
 def main() -> None:
     """Command line."""
+    from parts import Part, chunks
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--proposals", type=int, default=10_000_000)
     parser.add_argument("--rows", type=int, default=100_000)
@@ -228,16 +247,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--report", type=Path, help="write the outcome here, as markdown")
     chosen = parser.parse_args()
-    started = time.perf_counter()
-
-    def report(outcome: Audit) -> None:
-        seconds = time.perf_counter() - started
-        sys.stderr.write(f"\r{outcome.proposals:,} proposals, {outcome.problems} problems, {seconds:.0f} s")
-        sys.stderr.flush()
-
-    outcome = audit(chosen.proposals, chosen.rows, chosen.dimension, chosen.seed, report)
-    text = markdown(outcome, chosen, time.perf_counter() - started)
-    sys.stderr.write("\n")
+    part = Part("shell", (chosen.proposals, chosen.rows, chosen.dimension, chosen.seed))
+    outcomes, seconds = part.run(chunks(chosen.proposals, max(1, chosen.proposals // UNITS)), partial(chunk, chosen))
+    text = markdown(merged(outcomes), chosen, seconds)
     print(text)
     if chosen.report is not None:
         chosen.report.parent.mkdir(parents=True, exist_ok=True)

@@ -75,7 +75,7 @@ def test_labels_are_declared_and_matched_exactly():
 
 def test_categories():
     assert Categories(("a", "b", "?"), other="?").encode(["z", "b"]).tolist() == [[0, 0, 1], [0, 1, 0]]
-    with pytest.raises(gs.DomainError, match="'z' is not declared"):
+    with gs.showing_values(), pytest.raises(gs.DomainError, match=r"level is not declared.*row 1 is 'z'"):
         Categories(("a", "b")).encode(["a", "z"])
     with pytest.raises(gs.ParameterError, match="other"):
         Categories(("a",), other="b")

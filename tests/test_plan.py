@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import gibbsafe as gs
 from gibbsafe.models import GaussianPrior, LogisticRegression
 from gibbsafe.privacy.profiles import gaussian_mu
+from gibbsafe.theorems.proximal_last_iterate import share_of_posterior
 
 BUDGET = gs.Budget(1.0, 1e-6)
 
@@ -22,7 +23,7 @@ def make(model=None, budget=BUDGET, **options):
 
 
 def test_the_rule_for_the_default_prior():
-    plan = make()
+    plan = make(sampler="shell")
     mu, d = gaussian_mu(1.0, 1e-6), 21
     per_beta = 3 * math.sqrt(d) / (mu * 3 * math.sqrt(d))
     beta = mu**2 * per_beta / 4
@@ -32,6 +33,11 @@ def test_the_rule_for_the_default_prior():
     assert plan.theorem.name == "gaussian-dp"
     assert plan.sampler == "shell"
     assert plan.guarantee.mu == pytest.approx(mu, rel=1e-9)
+    rounds = make()  # the same prior, drawn by rounds that cost less than the posterior, so that β is larger
+    assert (rounds.theorem.name, rounds.sampler) == ("proximal-last-iterate", "proximal")
+    assert rounds.stages[0].prior_precision == plan.stages[0].prior_precision
+    assert beta < rounds.inverse_temperature < 1.06 * beta
+    assert rounds.guarantee.mu == pytest.approx(mu, rel=1e-9)
 
 
 @settings(max_examples=40)
@@ -60,7 +66,8 @@ def test_no_plan_is_over_budget(epsilon, delta, draws, radius, adjacency, cap, d
     factor = (2 if adjacency == "replace-one" else 1) * cap
     m = plan.stages[0].prior_precision[0]
     per_draw = plan.guarantee.gaussian().mu / math.sqrt(draws)
-    assert per_draw == pytest.approx(factor * plan.inverse_temperature / math.sqrt(m), rel=1e-9)
+    share = 1.0 if plan.sampler != "proximal" else share_of_posterior(plan.stages[0].step, plan.stages[0].steps)
+    assert per_draw == pytest.approx(share * factor * plan.inverse_temperature / math.sqrt(m), rel=1e-9)
     assert gs.Plan.from_json(plan.to_json()) == plan
 
 
@@ -118,8 +125,11 @@ def test_reading_a_plan_rechecks_its_claim():
 
 def test_a_plan_reads_well():
     text = str(make())
-    for words in ("gaussian-dp", "shell", "n = 10,000", "attacker's advantage", "log-sobolev", "inverse temperature"):
+    known = ("gaussian-dp", "n = 10,000", "attacker's advantage", "log-sobolev", "inverse temperature")
+    rounds = ("proximal", "rounds of size", "τ = 3.0", "μ_k/μ = 0.95", "passes over the records", "seconds on one core")
+    for words in (*known, *rounds):
         assert words in text
+    assert "years on one core, whatever the data" in str(make(sampler="shell"))
     private = str(make(adjacency="add-remove", n=12_345))
     assert "12,345" not in private
     assert "12345" not in private
@@ -173,6 +183,11 @@ def test_bad_requests(options, error, words):
 def test_ill_conditioned_posteriors_are_refused_before_data_is_seen():
     """A refusal that some data set would otherwise cause in the sampler is made for all of them, in the plan."""
     tiny = {"prior": GaussianPrior(1e-9), "budget": gs.Budget(500.0, 1e-6)}
-    with pytest.raises(gs.PremiseError, match="could outweigh it"):
+    with pytest.raises(gs.PremiseError, match="rounds would be needed"):
         make(n=10**9, **tiny)
-    assert make(n=10, **tiny).sampler == "shell"
+    with pytest.raises(gs.PremiseError, match="could outweigh it"):
+        make(n=10**9, sampler="shell", **tiny)
+    assert make(n=10, sampler="shell", **tiny).sampler == "shell"
+    for guess in (10, None):  # private: a floor on the precision that no number of records gets below
+        with pytest.raises(gs.PremiseError, match="could outweigh it"):
+            make(n=guess, sampler="shell", adjacency="add-remove", **tiny)

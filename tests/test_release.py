@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ def test_predictions_use_the_declared_labels():
     np.testing.assert_allclose(made.predict_proba(X * 1e300), made.predict_proba(X * 1e200))  # clipped as in training
     with pytest.raises(gs.DomainError, match="rows of 2 columns"):
         made.predict(X[:, :1])
-    with pytest.raises(gs.DomainError, match="nan"):
+    with pytest.raises(gs.DomainError, match="not finite"):
         made.predict([[math.nan, 0.0]])
 
 
@@ -116,7 +117,7 @@ def test_arrow_tables_by_column_name():
 def test_rows_per_person_keeps_the_first_rows_and_pays_for_them():
     X, y = table()
     people = np.arange(60) // 6
-    plan = planned(rows_per_person=2)
+    plan = planned(n=10, rows_per_person=2)
     made = plan.release((X, y), persons=people, generator=seeded())
     assert made.certificate["unit"] == "one person with at most 2 records"
     kept = np.flatnonzero(np.arange(60) % 6 < 2)
@@ -124,7 +125,7 @@ def test_rows_per_person_keeps_the_first_rows_and_pays_for_them():
     hidden[np.setdiff1d(np.arange(60), kept)] = 0.1  # what is dropped does not matter
     again = plan.release((hidden, y), persons=people, generator=seeded())
     np.testing.assert_array_equal(made.draws, again.draws)
-    for persons, words in ((None, "identifier per row"), (people[:5], "there are 60 rows")):
+    for persons, words in ((None, "identifier per row"), (people[:5], "not one identifier per row")):
         with pytest.raises(gs.DomainError, match=words):
             plan.release((X, y), persons=persons)
 
@@ -204,24 +205,29 @@ def test_add_remove_releases_any_number_of_rows_and_never_prints_it():
 
 def bad_data():
     X, y = table()
-    yield "n", (X[:-1], y[:-1]), "59 records, but the plan declares n = 60"
-    yield "columns", (X[:, :1], y), "rows of 2 columns"
-    yield "one-dimensional", (X[:, 0], y), "rows of 2 columns"
-    yield "labels", (X, y + 1), "declared labels"
-    yield "label count", (X, y[:-1]), "59 values for 60 rows"
-    yield "text", (X.astype(str) + "x", y), "table of numbers"
-    yield "NaN", (np.where(np.arange(60)[:, None] == 7, math.nan, X), y), "row 7, column 0 is nan"
-    yield "infinite", (np.where(np.arange(60)[:, None] == 8, math.inf, X), y), "row 8, column 0 is inf"
-    yield "NaN label", (X, np.where(np.arange(60) == 3, math.nan, y)), "row 3 is nan"
-    yield "no pair", X, "pair"
-    yield "nothing", None, "pair"
+    yield "n", (X[:-1], y[:-1]), "not the n = 60 records", "there are 59"
+    yield "columns", (X[:, :1], y), "rows of 2 columns", ""
+    yield "one-dimensional", (X[:, 0], y), "rows of 2 columns", ""
+    yield "labels", (X, y + 1), "declared labels", "row . is 2"
+    yield "label count", (X, y[:-1]), "not of the same number of rows", "60 rows, 59 responses"
+    yield "text", (X.astype(str) + "x", y), "must be numbers", "could not convert"
+    yield "NaN", (np.where(np.arange(60)[:, None] == 7, math.nan, X), y), "missing or not finite", "row 7, column 0 is nan"
+    yield "infinite", (np.where(np.arange(60)[:, None] == 8, math.inf, X), y), "missing or not finite", "row 8, column 0 is inf"
+    yield "NaN label", (X, np.where(np.arange(60) == 3, math.nan, y)), "declared labels", "row 3 is nan"
+    yield "no pair", X, "pair", ""
+    yield "nothing", None, "pair", ""
 
 
-@pytest.mark.parametrize(("data", "words"), [case[1:] for case in bad_data()], ids=[case[0] for case in bad_data()])
-def test_bad_data_is_refused_before_anything_is_charged(data, words):
+@pytest.mark.parametrize(("data", "words", "private"), [case[1:] for case in bad_data()], ids=[case[0] for case in bad_data()])
+def test_bad_data_is_refused_before_anything_is_charged(data, words, private):
     account = Account()
-    with pytest.raises(gs.DomainError, match=words):
+    with pytest.raises(gs.DomainError, match=words) as refusal:
         planned().release(data, ledger=account)
+    assert private == "" or re.search(private, str(refusal.value)) is None
+    assert refusal.value.__cause__ is None
+    assert refusal.value.__context__ is None
+    with pytest.raises(gs.DomainError, match=private or words):
+        planned().release(data, ledger=account, show_values=True)
     assert not account.charges
 
 

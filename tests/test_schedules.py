@@ -130,10 +130,40 @@ def test_stages_read_well():
 # -- Langevin ----------------------------------------------------------------------------------------------------------
 
 
-def test_langevin_is_chosen_from_public_quantities():
-    assert make(dimension=70, purpose="posterior").sampler == "langevin"
-    assert make(dimension=50, purpose="posterior").sampler == "shell"
-    assert make(dimension=70, purpose="posterior", sampler="shell").sampler == "shell"
+def test_samplers_are_chosen_from_public_quantities():
+    """Exact where that is proved quick for every data set, rounds otherwise, Langevin only by name."""
+    posterior = {"purpose": "posterior"}
+    assert make(dimension=1, **posterior).sampler == "shell"
+    assert {make(dimension=d, **posterior).sampler for d in (5, 20, 70)} == {"proximal"}
+    assert make(dimension=20, sampler="shell", **posterior).sampler == "shell"
+    assert make(dimension=20, theorem="gaussian-dp", **posterior).sampler == "shell"
+    assert make(dimension=20, theorem="langevin-last-iterate", **posterior).sampler == "langevin"
+    unknown = {"n": None, "adjacency": "add-remove", **posterior}
+    assert make(dimension=1, **unknown).sampler == "shell"
+    assert make(dimension=20, **unknown).theorem.name == "proximal-last-iterate"
+    assert make(dimension=100, **unknown).theorem.name == "approximate-sampling"  # too many rounds for any number of records
+
+
+def test_a_wide_prior_makes_the_exact_draw_slow_and_a_narrow_one_quick():
+    wide, narrow = (
+        gs.plan(LogisticRegression(dimension=20), BUDGET, n=5000, adjacency="replace-one", prior=m) for m in (0.1, 400.0)
+    )
+    assert (wide.sampler, narrow.sampler) == ("proximal", "shell")
+    assert narrow.work.seconds < 60
+
+
+def test_a_slack_is_part_of_the_price():
+    plan = make(dimension=20, purpose="posterior", theorem="approximate-sampling", draws=3)
+    assert plan.sampler == "proximal"
+    assert plan.slack == pytest.approx(3 * plan.stages[0].slack)
+    assert plan.slack * (1 + math.e) <= 0.011e-6
+    assert plan.guarantee.delta(1.0) <= 1e-6
+    assert gs.Plan.from_json(plan.to_json()) == plan
+    exact = make(dimension=20, purpose="posterior", sampler="shell", draws=3)
+    assert 0.99 * exact.inverse_temperature < plan.inverse_temperature < exact.inverse_temperature
+    estimate = make(dimension=20, theorem="approximate-sampling")
+    assert estimate.guarantee.delta(1.0) <= 1e-6
+    assert estimate.slack > 0
 
 
 def test_langevin_draws_of_many_chains_are_one_product_and_reproducible():

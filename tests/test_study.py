@@ -1,5 +1,6 @@
 """Study files: one schema for commands and library, and every model within reach."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -114,16 +115,17 @@ def test_add_remove_leaves_n_out(tmp_path, table):
 
 def test_persons_are_capped(tmp_path, table):
     text = '[persons]\ncolumn = "person"\nrows_per_person = 2\n' + STUDIES["SoftHinge"]
-    study = load(tmp_path, text)
+    study = replace(load(tmp_path, text), n=table["person"].nunique())
     kept = table.groupby("person").head(2)
     seeds = [np.random.default_rng(3) for _ in range(2)]
     capped = study.release(table, generator=seeds[0], progress=False)
     rows = np.column_stack([kept["a"], kept["b"]])
     model = study.plan().model
+    from gibbsafe.data.census import Unit
     from gibbsafe.data.stream import encode_records
     from gibbsafe.models.model import EncodingOptions
 
-    encoded = encode_records(model, study.read(table), EncodingOptions(rows_per_person=2), "person", None)
+    encoded = encode_records(model, study.read(table), EncodingOptions(), unit=Unit(2), persons="person")
     np.testing.assert_allclose(encoded.rows, model.encode((rows, kept["y"].to_numpy()), EncodingOptions()).rows)
     assert capped.certificate["unit"] == "one person with at most 2 records"
 

@@ -5,7 +5,15 @@ Plan with public knowledge, release with a certificate, ask the release any numb
 
 from gibbsafe import assumptions, bounds, domains, ledger, models, privacy, queries, theorems
 from gibbsafe._version import __version__
-from gibbsafe.errors import BudgetError, CertificateError, DomainError, GibbsafeError, ParameterError, PremiseError
+from gibbsafe.errors import (
+    BudgetError,
+    CertificateError,
+    DomainError,
+    GibbsafeError,
+    ParameterError,
+    PremiseError,
+    showing_values,
+)
 from gibbsafe.plan import Plan, plan
 from gibbsafe.privacy import Adjacency, Budget
 from gibbsafe.release import Release, verify
@@ -35,6 +43,7 @@ __all__ = [
     "plan",
     "privacy",
     "queries",
+    "showing_values",
     "theorems",
     "verify",
 ]

@@ -10,7 +10,21 @@ import math
 import struct
 from collections.abc import Callable, Iterable
 
-__all__ = ["FLOOR", "SLACK", "ceiling", "down", "exp", "greatest", "half_square", "least", "root_sum_of_squares", "up"]
+__all__ = [
+    "FLOOR",
+    "SLACK",
+    "at_most",
+    "ceiling",
+    "down",
+    "exp",
+    "greatest",
+    "half_square",
+    "least",
+    "log_excess",
+    "root_sum_of_squares",
+    "sum_up",
+    "up",
+]
 
 #: Smallest normal double: an upper bound on a positive number that underflows.
 FLOOR = 2.2250738585072014e-308
@@ -38,6 +52,42 @@ def root_sum_of_squares(values: Iterable[float]) -> float:
     terms = list(values)
     scale = max(terms, default=0.0)
     return up(scale * up(math.sqrt(up(math.fsum((x / scale) ** 2 for x in terms))))) if scale > 0 else 0.0
+
+
+def sum_up(values: Iterable[float]) -> float:
+    """Return the smallest double that is not below the exact sum: a sum that a double holds is returned itself.
+
+    >>> sum_up([0.5, 1.0]), sum_up([0.1] * 10) > 1
+    (1.5, True)
+    """
+    terms = list(values)
+    nearest = math.fsum(terms)
+    return nearest if math.fsum([*terms, -nearest]) <= 0 else math.nextafter(nearest, math.inf)
+
+
+def at_most(value: float, digits: int = 6) -> str:
+    """Return ``value`` ≥ 0 in a few digits, rounded up: what a sentence "at most …" may print.
+
+    >>> at_most(1.2727922), at_most(0.5)
+    ('1.2728', '0.5')
+    """
+    text = f"{value:.{digits}g}"
+    while float(text) < value:
+        text = f"{float(text) + 10.0 ** (math.floor(math.log10(value)) + 1 - digits):.{digits}g}"
+    return text
+
+
+def log_excess(gap: float, ratio: float) -> float:
+    """Return an upper bound on x − 1 − log x for x = ``ratio`` > 0 that keeps its digits near 1, where ``gap`` = x − 1 is given.
+
+    >>> log_excess(1e-9, 1 + 1e-9), round(log_excess(-0.9, 0.1), 6)
+    (4.99999999...e-19, 1.402585)
+    """
+    if abs(gap) < 0.01:
+        total = math.fsum((-gap) ** k / k for k in range(2, 12))
+    else:
+        total = gap - (math.log(ratio) if gap < -0.5 else math.log1p(gap))
+    return total * (1 + 2.0**-43)
 
 
 def exp(value: float) -> float:

@@ -87,11 +87,12 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
                     "draws": each.draws,
                     "step": each.step,
                     "steps": each.steps,
+                    "slack": each.slack,
                     "guarantee": claim.to_dict(),
                 }
                 for each, claim in zip(plan.stages, plan.stage_guarantees, strict=True)
             ],
-            "sampler": {"name": plan.sampler, "proved": sampler.proved},
+            "sampler": {"name": plan.sampler, "proved": sampler.proved_within_slack if plan.slack else sampler.proved},
             "slack": plan.slack,
             "grid": plan.grid,
             "draws": plan.draws,
@@ -103,7 +104,7 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
 
 
 def _claim(plan: Plan) -> dict[str, Any]:
-    claim = {"epsilon": plan.guarantee.epsilon(plan.budget.delta), "delta": plan.budget.delta}
+    claim = {"epsilon": plan.budget.claim(plan.guarantee), "delta": plan.budget.delta}
     try:
         return claim | {"mu": plan.guarantee.gaussian().mu}
     except PremiseError:  # a price by another route than Gaussian DP
@@ -123,4 +124,6 @@ def check_certificate(stated: Mapping[str, Any], plan: Plan) -> Certificate:
         if field not in again or field not in stated or not _close(stated[field], again[field]):
             found, derived = stated.get(field), again.get(field)
             raise CertificateError(f"certificate: {field} is stated as {found!r}, but the plan gives {derived!r}")
+    if stated["claim"]["epsilon"] > plan.budget.epsilon or stated["claim"]["delta"] > plan.budget.delta:
+        raise CertificateError(f"certificate: states {stated['claim']}, more than its budget {plan.budget}")
     return Certificate(stated)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gibbsafe._validate import choice, fail, real
-from gibbsafe.domains import Categories, Interval
+from gibbsafe.domains import Categories, Interval, as_numbers
 from gibbsafe.errors import DomainError
 
 __all__ = ["Column", "no_features", "no_target", "only_numbers"]
@@ -137,13 +137,15 @@ class Column:
 
     # -- values --------------------------------------------------------------------------------------------------
 
-    def values(self, raw: Any) -> Floats:
+    def values(self, raw: Any, on_invalid: str = "error") -> Floats:
         """Return a number's entries as float64: clipped to the bounds, transformed, missing ones replaced.
+
+        Entries that are no numbers are refused, or with ``on_invalid="replace"`` count as missing.
 
         Missing entries without a declared value stay NaN and infinities stay infinite: both are outside the domain, and the
         model refuses or replaces them.
         """
-        numeric = _as_floats(raw, self.name)
+        numeric = _as_floats(raw, self.name, on_invalid)
         if self.missing is not None:
             numeric = np.where(np.isnan(numeric), float(self.missing), numeric)
         inside = numeric if self.bounds is None else np.clip(numeric, *self.bounds)
@@ -164,14 +166,16 @@ class Column:
         if (codes < 0).any():
             row = int(np.argmax(codes < 0))
             value = distinct[positions[row]] if positions[row] < len(distinct) else None
-            what = "is missing; declare missing = a level" if _is_missing(value, known) else f"is {value!r}, not a declared level"
-            raise DomainError(f"column {self.name!r}: row {row} {what}, or clean the table")
+            raise DomainError(
+                f"column {self.name!r}: an entry is missing or no declared level; declare missing or other, or clean the table",
+                private=f"row {row} is {'missing' if _is_missing(value, known) else repr(value)}",
+            )
         return codes
 
     def design(self, raw: Any, on_invalid: str = "error") -> Floats:
         """Return (n, width) numbers in the table's units: the number itself after its transform, or 0 and 1 per level."""
         if self.kind == "number":
-            return self.values(raw)[:, None]
+            return self.values(raw, on_invalid)[:, None]
         codes = self.codes(raw, on_invalid)
         hot = np.zeros((len(codes), self.width))
         hot[np.arange(len(codes)), codes] = 1.0
@@ -205,20 +209,19 @@ def _is_missing(value: Any, known: Mapping[Any, int]) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value)) or (value == "" and "" not in known)
 
 
-def _as_floats(raw: Any, name: str) -> Floats:
-    """Return numbers as float64, missing ones as NaN; refuse what is not numeric."""
+def _as_floats(raw: Any, name: str, on_invalid: str = "error") -> Floats:
+    """Return numbers as float64, missing ones as NaN; what is not numeric is refused, or NaN too."""
     from_arrow = hasattr(raw, "cast")
     if from_arrow:
         import pyarrow as pa
 
         allowed = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
-        if not any(is_kind(raw.type) for is_kind in allowed):
+        if any(is_kind(raw.type) for is_kind in allowed):
+            return np.asarray(raw.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+        if on_invalid != "replace":
             raise DomainError(f"column {name!r}: type {raw.type} is not numeric")
-        return np.asarray(raw.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-    try:
-        return np.asarray(raw, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DomainError(f"column {name!r}: must be numbers ({error})") from None
+        raw = raw.to_pylist()
+    return as_numbers(raw, f"column {name!r}", on_invalid)
 
 
 def _dictionary(raw: Any) -> tuple[list[Any], npt.NDArray[np.intp]]:
@@ -226,10 +229,9 @@ def _dictionary(raw: Any) -> tuple[list[Any], npt.NDArray[np.intp]]:
     if hasattr(raw, "dictionary_encode"):
         import pyarrow as pa
 
-        try:
-            encoded = raw if pa.types.is_dictionary(raw.type) else raw.dictionary_encode()
-        except pa.ArrowNotImplementedError as error:  # lists, structures
-            raise DomainError(f"a column of type {raw.type} has no levels; store texts or numbers") from error
+        if pa.types.is_nested(raw.type):
+            return _dictionary(raw.to_pylist())
+        encoded = raw if pa.types.is_dictionary(raw.type) else raw.dictionary_encode()
         if hasattr(encoded, "unify_dictionaries"):  # a column in several chunks
             encoded = encoded.unify_dictionaries().combine_chunks()
         distinct = encoded.dictionary.to_pylist()
@@ -237,8 +239,17 @@ def _dictionary(raw: Any) -> tuple[list[Any], npt.NDArray[np.intp]]:
         return distinct, np.asarray(positions.to_numpy(zero_copy_only=False), dtype=np.intp)
     listed = raw.tolist() if isinstance(raw, np.ndarray) else list(raw)
     order: dict[Any, int] = {}
-    positions_of = np.array([order.setdefault(value, len(order)) for value in listed], dtype=np.intp)
+    positions_of = np.array([order.setdefault(_hashable(value), len(order)) for value in listed], dtype=np.intp)
     return list(order), positions_of
+
+
+def _hashable(value: Any) -> Any:
+    """Return the value, or for a list and its like something that equals no level."""
+    try:
+        hash(value)
+    except TypeError:
+        return ("no level", repr(value))
+    return value
 
 
 # -- what a model asks of a study's columns ------------------------------------------------------------------------------

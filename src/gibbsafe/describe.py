@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gibbsafe.privacy import Adjacency
+from gibbsafe.theorems import get
 
 if TYPE_CHECKING:
     from gibbsafe.plan import Plan
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["describe_certificate", "describe_draws", "describe_plan"]
 
 WIDTH = 22
+#: Seconds beyond which a plan says how to be quicker.
+LONG_SECONDS = 120.0
 
 
 def _lines(pairs: list[tuple[str, str]]) -> str:
@@ -40,7 +44,7 @@ def _radius(plan: Plan) -> list[tuple[str, str]]:
 def _stages(plan: Plan) -> list[tuple[str, str]]:
     """Return one pair of lines for one stage, or one line per stage."""
     last = plan.stages[-1]
-    steps = "" if last.steps is None else f", {last.steps:,} Langevin steps"
+    steps = "" if last.steps is None else f", {last.steps:,} {_step_name(plan)} of size {last.step:.3g}"
     if len(plan.stages) == 1:
         prior = ("prior precision", _precision(plan)) if last.prior_precision else ("prior", _declared_prior(plan))
         return [("inverse temperature", f"{last.inverse_temperature:.6g}{steps}"), prior]
@@ -49,7 +53,46 @@ def _stages(plan: Plan) -> list[tuple[str, str]]:
         centre = "the public centre" if stage.prior_centre is not None else "the draw before"
         spread = 1 / np.sqrt(stage.prior_precision[0])
         text = f"{claim}: inverse temperature {stage.inverse_temperature:.4g}, prior of sd {spread:.3g} around {centre}"
-        lines.append((f"stage {k}", text + ("" if stage.steps is None else f", {stage.steps:,} steps")))
+        lines.append((f"stage {k}", text + ("" if stage.steps is None else f", {stage.steps:,} {_step_name(plan)}")))
+    return lines
+
+
+def _step_name(plan: Plan) -> str:
+    return "Langevin steps" if plan.sampler == "langevin" else "proximal rounds"
+
+
+def _convergence(plan: Plan) -> list[tuple[str, str]]:
+    """Return how far proximal rounds go, and what they cost beside an exact draw."""
+    last = plan.stages[-1]
+    if plan.sampler != "proximal" or last.step is None or last.steps is None:
+        return []
+    folds = last.steps * math.log1p(last.step)
+    exact = get("gaussian-dp").guarantee(plan.constants, inverse_temperature=last.inverse_temperature, adjacency=plan.adjacency)
+    share = plan.stage_guarantees[-1].gaussian().mu / math.sqrt(last.draws) / exact.gaussian().mu
+    text = f"τ = {folds:.2f} e-folds (start's share at most {math.exp(-folds):.2g}), μ_k/μ = {share:.4f} of an exact draw's price"
+    return [("convergence", text)]
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it."""
+    for size, unit in ((365.25 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.3g} {unit}"
+    return f"{seconds:.2g} seconds"
+
+
+def _work(plan: Plan) -> list[tuple[str, str]]:
+    """Return the bound on the expected work, for every data set, and what to do where it is long."""
+    work = plan.work
+    if not math.isfinite(work.passes):
+        return [("expected work", "no bound without a public number of records; it grows with their square at worst")]
+    text = f"at most {work.passes:,.0f} passes over the records"
+    if work.seconds is not None:
+        text += f", about {duration(work.seconds)} on one core"
+    lines = [("expected work", text + ", whatever the data")]
+    if work.seconds is not None and work.seconds > LONG_SECONDS and plan.theorem.name != "approximate-sampling":
+        remedy = "theorem = 'approximate-sampling' is quick where rows spread evenly over directions, at a slack of 1e-9"
+        lines.append(("", f"long: {remedy}"))
     return lines
 
 
@@ -58,15 +101,21 @@ def describe_plan(plan: Plan) -> str:
     known = plan.adjacency == Adjacency.REPLACE_ONE
     utility, model = plan.utility, plan.model
     unit = "" if plan.rows_per_person == 1 else f", per person of at most {plan.rows_per_person} records"
+    counted = f"{plan.n or 0:,}{' persons' if unit else ''}"
     what = "posterior draw" if plan.purpose == "posterior" else "estimate"
     head = f"Plan: {plan.draws} {what}{'s' * (plan.draws != 1)} of {model.name}, {model.parameters} parameters"
     claim = _lines(
         [
-            ("budget", f"{plan.budget}, {plan.adjacency}{unit}" + (f", n = {plan.n:,}" if known else ", n private")),
+            (
+                "budget",
+                f"{plan.budget}, {plan.adjacency}{unit}" + (f", n = {counted}" if known else ", n private"),
+            ),
             ("guarantee", str(plan.guarantee)),
             ("theorem", f"{plan.theorem.name} ({plan.theorem.reference})"),
             *_stages(plan),
             *_radius(plan),
+            *_convergence(plan),
+            *_work(plan),
             ("sampler", f"{plan.sampler}; draws rounded to multiples of {plan.grid:.3g} (scaled units)"),
         ]
     )

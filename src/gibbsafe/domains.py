@@ -49,15 +49,62 @@ def _safe_norms(rows: Floats, largest: Floats) -> Floats:
         return np.asarray(unit * np.sqrt(np.einsum("ij,ij->i", share, share)))
 
 
-def as_matrix(values: Any, columns: int, name: str = "X") -> npt.NDArray[np.float64]:
-    """Return ``values`` as an (n, columns) float64 array, or refuse its form."""
+def as_numbers(values: Any, name: str, on_invalid: str = "error") -> npt.NDArray[np.float64]:
+    """Return ``values`` as float64. What is no number is refused, or with ``on_invalid="replace"`` becomes NaN.
+
+    >>> as_numbers(["1.5", "n/a", 10**400], "y", "replace")
+    array([1.5, nan, nan])
+    """
     try:
-        matrix = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DomainError(f"{name}: must be a table of numbers ({error})") from None
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        if on_invalid != "replace":
+            raise DomainError(f"{name}: must be numbers; clean it or use on_invalid='replace'", private=str(error)) from None
+    entries = np.asarray(values, dtype=object)
+    return np.array([_number(entry) for entry in entries.ravel()], dtype=np.float64).reshape(entries.shape)
+
+
+def _number(entry: Any) -> float:
+    try:
+        return float(entry)
+    except Exception:  # whatever an entry is: it is no number
+        return math.nan
+
+
+def as_matrix(values: Any, columns: int, name: str = "X", on_invalid: str = "error") -> npt.NDArray[np.float64]:
+    """Return ``values`` as an (n, columns) float64 array, or refuse its form."""
+    matrix = as_numbers(values, name, on_invalid)
     if matrix.ndim != 2 or matrix.shape[1] != columns:
-        raise DomainError(f"{name}: shape {matrix.shape}, but the plan declares rows of {columns} columns")
+        found = f"{matrix.shape[1]} columns" if matrix.ndim == 2 else f"{matrix.ndim} axes"
+        raise DomainError(f"{name}: {found}, but the plan declares rows of {columns} columns")
     return matrix
+
+
+def as_column(values: Any, name: str, on_invalid: str = "error") -> npt.NDArray[np.float64]:
+    """Return ``values`` as an (n,) float64 array, or refuse its form."""
+    column = as_numbers(values, name, on_invalid)
+    if column.ndim != 1:
+        raise DomainError(f"{name}: {column.ndim} axes, but it must be one column of numbers")
+    return column
+
+
+def equals(array: npt.NDArray[Any], value: Any) -> npt.NDArray[np.bool_]:
+    """Return which entries equal ``value``; entries that cannot be compared do not."""
+    try:
+        same = np.asarray(array == value)
+    except Exception:  # entries with an equality of their own
+        same = np.empty(0, dtype=object)
+    if same.shape != array.shape or same.dtype != np.bool_:  # NumPy compares incompatible types as a whole
+        entries = array.ravel().tolist() if array.dtype.kind == "O" else [None] * array.size
+        same = np.array([_same(entry, value) for entry in entries], dtype=bool).reshape(array.shape)
+    return same
+
+
+def _same(entry: Any, value: Any) -> bool:
+    try:
+        return bool(entry == value)
+    except Exception:  # missing values of pandas, arrays within arrays
+        return False
 
 
 def require_finite(
@@ -69,9 +116,9 @@ def require_finite(
         return matrix
     if replacement is None:
         row, column = np.argwhere(bad)[0]
-        value = matrix[row, column]
         raise DomainError(
-            f"{name}: row {row}, column {column} is {value}, outside the domain; clean it or use on_invalid='replace'"
+            f"{name}: an entry is missing or not finite, outside the domain; clean it or use on_invalid='replace'",
+            private=f"row {row}, column {column} is {matrix[row, column]}",
         )
     return np.where(bad, replacement, matrix)
 
@@ -207,15 +254,14 @@ class Labels:
         """Return ±1 per label; unknown labels are refused, or read as the negative one."""
         array = np.asarray(values)
         if array.ndim != 1:
-            raise DomainError(f"y: shape {array.shape}, but labels are one column")
-        plus, minus = np.asarray(array == self.positive), np.asarray(array == self.negative)
-        if plus.shape != array.shape or minus.shape != array.shape:  # NumPy compares incompatible types as a whole
-            plus, minus = np.zeros(array.shape, bool), np.zeros(array.shape, bool)
+            raise DomainError(f"y: {array.ndim} axes, but labels are one column")
+        plus, minus = equals(array, self.positive), equals(array, self.negative)
         unknown = ~(plus | minus)
         if unknown.any() and on_invalid != "replace":
             row = int(np.argmax(unknown))
             found = array[row : row + 1].tolist()[0]
-            raise DomainError(f"y: row {row} is {found!r}, not one of the declared labels {self.negative!r}, {self.positive!r}")
+            refusal = f"y: a record is not one of the declared labels {self.negative!r}, {self.positive!r}"
+            raise DomainError(refusal, private=f"row {row} is {found!r}")
         return np.where(plus, 1.0, -1.0)
 
     def decode(self, positive: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
@@ -244,13 +290,14 @@ class Categories:
     def encode(self, values: Any) -> npt.NDArray[np.float64]:
         """Return one column of 0 and 1 per level."""
         array = np.asarray(values)
-        hot = np.stack([np.broadcast_to(np.asarray(array == level), array.shape) for level in self.levels], axis=-1)
+        hot = np.stack([equals(array, level) for level in self.levels], axis=-1)
         unknown = ~hot.any(axis=-1)
         if unknown.any():
             if self.other is None:
                 row = int(np.argmax(unknown))
                 raise DomainError(
-                    f"row {row}: level {array[row : row + 1].tolist()[0]!r} is not declared; declare it or a catch-all level"
+                    "a level is not declared; declare it or a catch-all level",
+                    private=f"row {row} is {array[row : row + 1].tolist()[0]!r}",
                 )
             hot[unknown, self.levels.index(self.other)] = True
         return hot.astype(np.float64)

@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gibbsafe._json import parse_json
-from gibbsafe._validate import choice, count, fail, positive, real
+from gibbsafe._validate import choice, count, fail, open_probability, positive, real
 from gibbsafe.bounds import Utility, predict_utility
 from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.models import GaussianPrior, GibbsModel, Model, model_from_dict
 from gibbsafe.models.model import Array, require_size
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
-from gibbsafe.samplers import SAMPLERS, choose_sampler
-from gibbsafe.schedules import Request, Stage, price
+from gibbsafe.samplers import SAMPLERS
+from gibbsafe.samplers.work import Work
+from gibbsafe.schedules import OF_SAMPLER, Request, Stage, price
 from gibbsafe.theorems import Constants, Row, Theorem, compare, get
 
 if TYPE_CHECKING:
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "Stage", "plan"]
 
 FORMAT = "gibbsafe/plan/1"
-#: Largest curvature of the data beside the prior's precision that the shell sampler is trusted with, whatever the data.
-WORST_CONDITION = 1e10
+#: Largest curvature of the data beside the prior's precision, largest pull in its deviations and largest sum of losses at its
+#: centre that the shell sampler is trusted with, whatever the data; and the number of records for which that must hold where
+#: theirs is private.
+WORST_CONDITION, WORST_PULL, WORST_SUM = 1e10, 1e9, 1e11
+MOST_RECORDS = 10**8
 #: Most parameters of a plan that is read from a file: what they take is then some 100 MB.
 MOST_PARAMETERS = 1_000_000
 
@@ -72,15 +76,31 @@ class Plan:
 
     @property
     def slack(self) -> float:
-        """Total-variation slack of the sampler, for every data set: 0, since every sampler here is exact."""
-        return 0.0
+        """Total-variation slack of all draws together, for every data set: 0 where the sampler is exact or priced as it runs."""
+        return math.fsum(stage.draws * (stage.slack or 0.0) for stage in self.stages)
+
+    @cached_property
+    def work(self) -> Work:
+        """What drawing costs at most, in expectation, for every data set of the declared form: rounds, passes, seconds."""
+        return self._request().work(self.sampler, self.stages)
+
+    def _request(self) -> Request:
+        relation, cap = self.adjacency, self.rows_per_person
+        return Request(
+            self.model,
+            self.budget,
+            relation,
+            self.draws,
+            n=self.n,
+            rows_per_person=cap,
+            radius=self.prior_radius,
+            purpose=self.purpose,
+        )
 
     @cached_property
     def constants(self) -> Constants:
         """The model's declared constants under this plan's prior."""
-        precision = np.array(self.stages[-1].prior_precision)
-        constants = self.model.constants(precision, adjacency=self.adjacency, n=self.n, rows_per_person=self.rows_per_person)
-        return replace(constants, step=self.stages[-1].step, steps=self.stages[-1].steps)
+        return self.stages[-1].constants(self.model, self.adjacency, self.n, self.rows_per_person)
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -104,8 +124,10 @@ class Plan:
 
     @cached_property
     def alternatives(self) -> tuple[Row, ...]:
-        """Every theorem with the β it would allow under the same prior, or the premise it fails."""
-        return compare(self.constants, self.budget, self.adjacency, self.draws).rows
+        """Every theorem with the β it would allow under the same prior, or the premise it fails; not those of other samplers."""
+        others = {name for sampler, priced in OF_SAMPLER.items() if sampler != self.sampler for name in priced}
+        table = compare(self.constants, self.budget, self.adjacency, self.draws)
+        return tuple(row for row in table.rows if row.theorem.name not in others)
 
     @cached_property
     def utility(self) -> Utility:
@@ -158,6 +180,7 @@ class Plan:
             raise CertificateError(f"plan fields {odd}: missing or unknown")
         try:
             require_size(data["model"], MOST_PARAMETERS)
+            data = {**data, "stages": [{"slack": None, **entry} for entry in data["stages"]]}  # the first edition had no slack
             made = cls(
                 model=model_from_dict(data["model"]),
                 budget=Budget(**data["budget"]),
@@ -189,7 +212,7 @@ class Plan:
 
     def _check(self, stated: Mapping[str, Any]) -> None:
         """Raise unless the plan is one that `plan` could have made and its stated guarantee is the recomputed one."""
-        scheduled = self.purpose == "estimate" or self.stages[-1].step is not None
+        scheduled = self.purpose == "estimate" or self.sampler == "langevin"
         again = plan(
             self.model,
             self.budget,
@@ -211,6 +234,8 @@ class Plan:
             raise CertificateError(f"grid = {self.grid!r}: the rule gives {again.grid!r}")
         claimed = Guarantee.from_dict(stated)
         recomputed = again.guarantee
+        for guarantee in (claimed, self.guarantee):
+            self.budget.claim(guarantee)
         if claimed.adjacency != recomputed.adjacency or not _close(claimed.to_dict(), recomputed.to_dict()):
             raise CertificateError(f"guarantee: the plan states {claimed}, its constants give {recomputed}")
 
@@ -255,6 +280,7 @@ def _stage(data: Mapping[str, Any]) -> Stage:
         count("draws", data["draws"]),
         None if data["step"] is None else positive("step", data["step"]),
         None if data["steps"] is None else count("steps", data["steps"]),
+        None if data["slack"] is None else open_probability("slack", data["slack"]),
     )
 
 
@@ -278,8 +304,9 @@ def plan(
     Args:
         model: what is public about records and loss.
         budget: (ε, δ) of the whole release.
-        n: number of records, public under replace-one and compared with the data; under add-remove a guess for predictions
-            (or None), snapped to a power of four before use, never compared and never printed.
+        n: number of records, public under replace-one and compared with the data; with several rows per person the number of
+            persons, each with at least one row. Under add-remove a guess for predictions (or None), snapped to a power of four
+            before use, never compared and never printed.
         adjacency: ``"replace-one"`` or ``"add-remove"``.
         draws: how many posterior draws are released; they compose.
         purpose: ``"posterior"`` releases draws of one posterior; ``"estimate"`` spends the budget in stages, each centred at the
@@ -297,7 +324,7 @@ def plan(
     >>> model = gs.models.LogisticRegression(dimension=20)
     >>> made = gs.plan(model, gs.Budget(1.0, 1e-6), n=10_000, adjacency="replace-one")
     >>> made.theorem.name, made.sampler, round(made.guarantee.mu, 6)
-    ('gaussian-dp', 'shell', 0.236704)
+    ('proximal-last-iterate', 'proximal', 0.236704)
     """
     if not isinstance(model, Model):
         fail("model", model, "a model of gibbsafe.models")
@@ -313,13 +340,11 @@ def plan(
     if prior_radius is not None and model.default_radius() is None:
         fail("prior_radius", prior_radius, f"left out: the prior of {model.name} is part of its declaration")
     request = Request(model, budget, relation, draws, n=n, rows_per_person=cap, radius=radius, purpose=purpose)
-    chosen_sampler = choose_sampler(sampler, model)
-    chosen = request.theorem(theorem, chosen_sampler)
-    stages = model.stages(request, chosen, prior, inverse_temperature)
+    chosen_sampler, chosen, stages = request.choose(sampler, theorem, prior, inverse_temperature)
     if chosen_sampler == "shell":
         assert isinstance(model, GibbsModel)
-        _require_conditioning(model, stages, n)
-    return Plan(
+        _require_conditioning(model, stages, n * cap if n is not None and relation == Adjacency.REPLACE_ONE else MOST_RECORDS)
+    made = Plan(
         model=model,
         budget=budget,
         n=n,
@@ -334,6 +359,8 @@ def plan(
         stages=stages,
         grid=model.grid(stages),
     )
+    budget.claim(made.guarantee)  # whatever the rules gave: no plan is above its budget
+    return made
 
 
 def coarse(guess: int) -> int:
@@ -348,14 +375,20 @@ def coarse(guess: int) -> int:
     return power
 
 
-def _require_conditioning(model: GibbsModel, stages: tuple[Stage, ...], n: int | None) -> None:
-    """Refuse, from public numbers, posteriors so ill-conditioned that the shell sampler could fail on some data set.
+def _require_conditioning(model: GibbsModel, stages: tuple[Stage, ...], rows: int) -> None:
+    """Refuse, from public numbers, posteriors on which the shell sampler's rounding could cost more than a tenth of a nat.
 
-    The curvature of n records is at most βn·smoothness beside the prior's precision; whitening loses its digits near 1e12 of it.
+    The curvature of n records is at most βn·smoothness beside the prior's precision m, and their pull βn·Lip in units of 1/√m
+    (docs/samplers.md, rounding lemma, §6). Where n is private the limits are those of `MOST_RECORDS`: a floor on m.
     """
     for stage in stages:
-        ratio = stage.inverse_temperature * (n or 0) * model.loss.smoothness / min(stage.prior_precision)
-        if ratio > WORST_CONDITION:
+        beta, least = stage.inverse_temperature, min(stage.prior_precision)
+        ratio, slope = beta * rows * model.loss.smoothness / least, beta * rows * model.loss.lipschitz
+        pull, far = slope / math.sqrt(least), slope * math.hypot(*(stage.prior_centre or ())) if model.loss.margin else 0.0
+        if ratio > WORST_CONDITION or pull > WORST_PULL:
             raise PremiseError(
-                f"prior precision: {n:,} records could outweigh it {ratio:.3g} times (limit {WORST_CONDITION:g}); raise it"
+                f"prior precision: {rows:,} records could outweigh it {ratio:.3g} times (limit {WORST_CONDITION:g}) or pull "
+                f"{pull:.3g} of its deviations away (limit {WORST_PULL:g}); raise it"
             )
+        if far > WORST_SUM:
+            raise PremiseError(f"prior centre: {rows:,} losses there could sum to {far:.3g} (limit {WORST_SUM:g}); move it to 0")

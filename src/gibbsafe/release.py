@@ -14,10 +14,13 @@ import numpy.typing as npt
 
 from gibbsafe._files import write_whole
 from gibbsafe._json import canonical_bytes, read_json
-from gibbsafe._validate import choice
+from gibbsafe._validate import choice, fail
 from gibbsafe.certificate import Certificate, certify, check_certificate
-from gibbsafe.data.stream import encode_records
-from gibbsafe.errors import CertificateError, GibbsafeError
+from gibbsafe.data.blocks import RowBlocks
+from gibbsafe.data.census import Unit
+from gibbsafe.data.compression import merge_identical
+from gibbsafe.data.stream import count_rows, encode_records
+from gibbsafe.errors import CertificateError, GibbsafeError, guarded, showing_values
 from gibbsafe.models.model import Array, EncodingOptions, require_size
 from gibbsafe.plan import Plan
 from gibbsafe.privacy import Adjacency
@@ -197,6 +200,8 @@ def release(
     generator: np.random.Generator | None = None,
     progress: bool | Report | None = None,
     memory: int | None = None,
+    show_values: bool = False,
+    untrusted: bool = False,
 ) -> Release:
     """Carry out a plan on data.
 
@@ -210,24 +215,44 @@ def release(
         generator: a seeded generator for tests, which marks the certificate; None for secure randomness.
         progress: True, False, or a function to call; by default a bar if stderr is a terminal.
         memory: how many bytes encoded rows of a table may take; beyond it they are kept in a file without a name.
+        show_values: let refusals name values, rows and counts of the data: for the curator's eyes only.
+        untrusted: whoever wrote the plan is not trusted with refusals (docs/trust.md): invalid entries are always replaced, and
+            the ledger is charged before any record is decoded. A wrong number of records is refused before the charge, by
+            counting alone; whatever fails later keeps the charge.
 
     Guarantees:
-        Refusals depend on the plan, the form of the input and values outside the declared domain only. Whatever lies inside
-        is released: the sampler runs until it accepts. The charge comes before the first random number.
+        Refusals depend on the plan, the form of the input and values outside the declared domain only, and no message shows
+        anything of the records. Whatever lies inside is released: the sampler runs until it accepts. The charge comes before the
+        first random number.
     """
+    if untrusted and (ledger is None or show_values):
+        name, why = ("ledger", "an account to charge") if ledger is None else ("show_values", "False")
+        fail(name, ledger if ledger is None else show_values, f"{why} with untrusted=True")
     options = EncodingOptions(
-        choice("on_invalid", on_invalid, ("error", "replace")),
+        "replace" if untrusted else choice("on_invalid", on_invalid, ("error", "replace")),
         choice("storage", storage, ("float64", "float32")),
-        plan.rows_per_person if plan.rows_per_person > 1 else None,
-        plan.n if plan.adjacency == Adjacency.REPLACE_ONE else None,
     )
+    unit = Unit(plan.rows_per_person, plan.n if plan.adjacency == Adjacency.REPLACE_ONE else None)
     random, randomness = use(generator)
     if randomness == "seeded" and ledger is not None and hasattr(ledger, "refuse_seeded"):
         ledger.refuse_seeded()
-    blocks = encode_records(plan.model, data, options, persons, memory)
-    charge = None if ledger is None else ledger.charge(plan)
-    with sampling_bar(progress, sum(stage.draws for stage in plan.stages)) as report:
-        on_grid, diagnostics = _draw_stages(plan, blocks, random, report)
+
+    def encoded() -> RowBlocks:
+        blocks = encode_records(plan.model, data, options, unit=unit, persons=persons, memory=memory)
+        return merge_identical(blocks) if plan.model.counts_weights else blocks
+
+    with showing_values(show_values):
+        if untrusted:
+            guarded(lambda: _check_count(data, unit), "data: cannot be counted")
+            charge = None if ledger is None else ledger.charge(plan)
+            blocks = guarded(encoded, "data: cannot be read")
+        else:
+            blocks = guarded(encoded, "data: cannot be read")
+            charge = None if ledger is None else ledger.charge(plan)
+        with sampling_bar(progress, sum(stage.draws for stage in plan.stages)) as report:
+            on_grid, diagnostics = guarded(
+                lambda: _draw_stages(plan, blocks, random, report), "sampling: failed, a charge stands", trusted=()
+            )
     draws = plan.model.to_original(on_grid)
     draws.flags.writeable = False
     certificate = certify(plan, randomness=randomness, storage=storage)
@@ -235,6 +260,13 @@ def release(
     if hasattr(charge, "settle"):
         charge.settle(made)
     return made
+
+
+def _check_count(data: Any, unit: Unit) -> None:
+    """Refuse a number of records that is not the plan's, from lengths and metadata alone; persons are counted by their rows."""
+    found = None if unit.n is None or unit.of_persons else count_rows(data)
+    if found is not None:
+        unit.check(found)
 
 
 def _draw_stages(

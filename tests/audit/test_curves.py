@@ -189,7 +189,7 @@ def test_one_projected_langevin_step_has_atoms_at_the_ends():
 def test_projected_langevin_agrees_with_simulation():
     """A histogram test of false-alarm rate below 1e-5: frequencies at the upper end within five standard errors."""
     model = gs.models.LinearRegression(dimension=1, intercept=False, response_bounds=(-1.0, 1.0), parameter_radius=0.3)
-    plan = gs.plan(model, gs.Budget(8.0, 1e-6), n=20, adjacency="replace-one")
+    plan = gs.plan(model, gs.Budget(8.0, 1e-6), n=20, adjacency="replace-one", sampler="langevin")
     data = np.ones((20, 1)), np.ones(20)
     from gibbsafe.audit.langevin import last_iterates
 

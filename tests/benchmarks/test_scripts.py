@@ -69,6 +69,35 @@ def test_speed_without_chains():
     assert "numpyro" not in found
 
 
+def test_draws_and_their_section():
+    import draws
+    import report_draws
+
+    sizes = {"iso": (60, 3), "one-hot": (600, 5), "separable": (60, 3), "heavy-tailed": (60, 3), "narrow hinge": (60, 3)}
+    assert set(sizes) == set(draws.SIZES) == set(draws.QUICK)
+    cells = [draws.cell(kind, n, p, quick=True, limit=60.0, chains=False) for kind, (n, p) in sizes.items()]
+    assert all(cell["routes"]["default"]["first_s"] > 0 for cell in cells)
+    assert cells[1]["routes"]["default"]["rows_per_pass"] <= 8
+    cells[0]["routes"]["default"] |= {"stated_s": 1.0, "stated_passes": 10.0}
+    cells[0]["nutpie"] = {"first_s": 1.0, "effective": 10.0, "next_s": 0.1}
+    cells[2]["nutpie"] = {"stopped_s": 600.0}
+    lines = report_draws.draws({"cells": cells, "budget": {"epsilon": 1.0, "delta": 1e-6}})
+    assert lines[0] == "## Time to a draw"
+    assert sum(line.startswith("| iso | 60 | 3 | 60 | ") and line.endswith("| 1 s, 100 ms |") for line in lines) == 1
+    assert sum("stopped after 600 s" in line for line in lines) == 1
+    assert any("said 1 s" in line for line in lines)
+
+
+def test_a_draw_that_does_not_end_is_stopped():
+    import draws
+
+    def forever():
+        while True:
+            pass
+
+    assert draws.timed(0.1, forever) is None
+
+
 def test_scale_measures_a_process_of_its_own(tmp_path):
     import scale
 
@@ -260,6 +289,7 @@ def test_spread_and_standard_error():
 
 TESTS = {
     "contamination": test_contamination_and_its_section,
+    "draws": test_draws_and_their_section,
     "estimates": test_costs_of_an_estimate,
     "families": test_costs_of_draws_of_a_family,
     "heavy_tails": test_heavy_tails_at_a_tiny_size,

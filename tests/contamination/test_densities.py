@@ -126,9 +126,10 @@ def test_only_reproduction_may_follow_the_truth():
 
 
 def test_amplification_is_for_proved_guarantees_only():
+    replaced = gs.privacy.RecordReplacement(keep_probability=0.6, whole_record=True, rows_per_person=1)
     estimate = C.estimate_epsilon(C.LogisticRegression(columns=1), 50, repeats=5, quantile=0.5, truth=[0.0])
     with pytest.raises(gs.PremiseError):
         estimate.amplify(0.5)
     with pytest.raises(gs.PremiseError):
-        gs.privacy.amplify(estimate, 0.5)
-    assert gs.privacy.amplify(gs.privacy.PureDP(1.0), 0.6).epsilon(0.0) < 1
+        gs.privacy.amplify(estimate, replaced)
+    assert gs.privacy.amplify(gs.privacy.PureDP(1.0, adjacency="replace-one"), replaced).epsilon(0.0) < 1

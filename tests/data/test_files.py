@@ -114,5 +114,7 @@ def test_late_surprises_name_their_rows(tmp_path, monkeypatch):
     monkeypatch.setattr("gibbsafe.data.stream.MOST_ROWS", 50)
     lines = ["age,ward,outcome"] + ["30,a,no"] * 70 + ["30,a,perhaps"]
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
-    with pytest.raises(gs.DomainError, match="perhaps"):
+    with pytest.raises(gs.DomainError, match="no declared level"):
         plan(71).release(DeclaredTable(tmp_path / "t.csv", (TARGET,), COLUMNS))
+    with pytest.raises(gs.DomainError, match="row 70 is 'perhaps'"):
+        plan(71).release(DeclaredTable(tmp_path / "t.csv", (TARGET,), COLUMNS), show_values=True)

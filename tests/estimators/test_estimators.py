@@ -252,8 +252,8 @@ def test_bad_data_are_refused_in_one_line(cls, X, y, message):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([0, 2], "row 1 is 2, not one of the declared classes 0, 1$"),
-        (["a", "b"], "row 0 is 'a'"),
+        ([0, 2], "a record is not one of the declared classes 0, 1$"),
+        (["a", "b"], "declared classes"),
         ([0, 1, 2], "multiclass"),
         ([0.0, 0.3], "continuous"),
     ],

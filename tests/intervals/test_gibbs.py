@@ -160,20 +160,26 @@ def test_estimates_and_langevin_have_intervals_too():
     assert single.interval(0.9).conservative
 
 
-def test_langevin_pull_is_bounded_by_the_spread_of_its_draws():
+@pytest.mark.parametrize("sampler", ["langevin", "proximal"])
+def test_the_pull_of_a_chain_is_bounded_by_the_spread_of_its_draws(sampler):
     """T steps on a quadratic of precision λ, by recursion: the pull never exceeds W times the variance, for any λ allowed."""
     model = gs.models.LinearRegression(dimension=2, response_bounds=(-2, 2))
-    plan = gs.plan(model, gs.Budget(5.0, 1e-6), n=500, adjacency=REPLACE, draws=5)
+    plan = gs.plan(model, gs.Budget(5.0, 1e-6), n=500, adjacency=REPLACE, draws=5, sampler=sampler)
     stage = plan.stages[-1]
     curvature = stage.inverse_temperature * 500 * model.loss.smoothness
-    pull = _pull(stage, curvature)
+    pull = _pull(stage, sampler, curvature)
     m = stage.prior_precision[0]
     for rate in np.geomspace(m, m + curvature, 7):
         mean, variance = 0.0, 0.0
         target = 1 - m / rate  # the posterior mean for a maximum-likelihood estimate of 1 and a prior at 0
         for _ in range(stage.steps):
-            mean += stage.step * rate * (target - mean)
-            variance = (1 - stage.step * rate) ** 2 * variance + 2 * stage.step
+            if sampler == "langevin":
+                mean += stage.step * rate * (target - mean)
+                variance = (1 - stage.step * rate) ** 2 * variance + 2 * stage.step
+            else:  # noise of η/m, then the normal law of precision λ + m/η around their common mean
+                noise = stage.step / m
+                mean = (rate * target + mean / noise) / (rate + 1 / noise)
+                variance = (variance + noise) / (1 + rate * noise) ** 2 + 1 / (rate + 1 / noise)
         assert 1 - mean <= pull.weight[0] * variance * (1 + 1e-6)
         assert variance <= pull.widest * (1 + 1e-6)
 

@@ -68,7 +68,7 @@ def test_a_refused_table_costs_nothing(open_account, plan):
 def test_a_crash_while_sampling_leaves_the_charge_unreleased(open_account, plan, monkeypatch):
     account = open_account()
     monkeypatch.setattr("gibbsafe.release._draw_stages", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(gs.GibbsafeError, match="ZeroDivisionError"):
         plan.release(np.arange(20) % 2, ledger=account)
     (entry,) = charged(account)
     assert entry["state"] == "unreleased"
@@ -178,9 +178,10 @@ def test_units_must_match(open_account):
 
 def test_metric_claims_enter_at_a_stated_distance(open_account):
     account = open_account()
-    with pytest.raises(gs.BudgetError, match="unstated"):
-        account.spend(MetricDP(0.1, "hamming"), distance=1.0, key="k")  # a distance is no adjacency
-    account.spend(MetricDP(0.1, "hamming").at(1.0).under("replace-one"), key="k")
+    with pytest.raises(gs.BudgetError, match="stated distance"):
+        account.spend(MetricDP(0.1, "hamming"), key="k")
+    account.spend(MetricDP(0.1, "hamming"), distance=1.0, key="k")  # of the farthest replacement of a record
+    account.spend(MetricDP(0.1, "hamming").at(1.0).under("replace-one"), key="j")
 
 
 def test_an_account_is_opened_once(url, open_account):

@@ -98,6 +98,12 @@ def planned(model, adjacency="replace-one", n=60, budget=None, **options):
     return gs.plan(model, budget or gs.Budget(1.0, 1e-6), n=n, adjacency=adjacency, **options)
 
 
+def planned_exactly(model, *arguments, **options):
+    """A plan whose draws come from the posterior itself, by the shell sampler where `auto` might take rounds."""
+    sampler = "shell" if "shell" in model.samplers and model.parameters > 1 else "auto"
+    return planned(model, *arguments, sampler=sampler, **options)
+
+
 def posterior_of(plan, data):
     """Return the posterior of a plan's only stage on data."""
     (stage,) = plan.stages

@@ -9,14 +9,18 @@ BernoulliLogit = gs.models.BernoulliLogit
 
 
 def test_the_true_difference_constant_doubles_the_temperature_of_example_17():
-    """ε = 0.1, δ = 1e-3, prior precision 1: 0.057457 by the exact profile (theory §2), 0.02598 by Corollary 8."""
+    """ε = 0.1, δ = 1e-3, prior precision 1: 0.057457 by the exact profile (theory §2), 0.02598 by Corollary 8.
+
+    One logistic feature in place of a constant could have both signs: its constant is 1.0516340.
+    """
     budget = gs.Budget(0.1, 1e-3)
     plan = gs.plan(BernoulliLogit(), budget, n=100, adjacency="replace-one", prior=1.0)
     assert plan.guarantee.mu == pytest.approx(plan.inverse_temperature, rel=1e-12)
-    doubled = gs.plan(
+    feature = gs.plan(
         gs.models.LogisticRegression(dimension=1, intercept=False), budget, n=100, adjacency="replace-one", prior=1.0
     )
-    assert plan.inverse_temperature == pytest.approx(2 * doubled.inverse_temperature, rel=1e-9)
+    assert plan.inverse_temperature == pytest.approx(0.057456747613, rel=1e-9)
+    assert plan.inverse_temperature == pytest.approx(1.0516340 * feature.inverse_temperature, rel=1e-9)
 
 
 def test_two_outcomes_differ_by_a_line():
@@ -38,7 +42,7 @@ def test_probabilities_and_labels():
 def test_tables_and_people():
     pa = pytest.importorskip("pyarrow")
     outcomes, people = np.arange(40) % 2, np.arange(40) // 4
-    plan = gs.plan(BernoulliLogit(target="out"), gs.Budget(1.0, 1e-6), n=40, adjacency="replace-one", rows_per_person=2)
+    plan = gs.plan(BernoulliLogit(target="out"), gs.Budget(1.0, 1e-6), n=10, adjacency="replace-one", rows_per_person=2)
     table = pa.table({"who": people, "out": outcomes})
     one = plan.release(table, persons="who", generator=np.random.default_rng(2)).draws
     two = plan.release(outcomes, persons=people, generator=np.random.default_rng(2)).draws

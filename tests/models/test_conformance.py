@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import kstwobign
 
 import gibbsafe as gs
+from gibbsafe.intervals.gibbs import declares_likelihood
 from gibbsafe.models import MODELS, GibbsModel, model_from_dict
 from gibbsafe.models.linear import LinearModel
 from gibbsafe.models.model import EncodingOptions
@@ -29,12 +30,36 @@ from .cases import (
     hockey_stick,
     neighbours,
     planned,
+    planned_exactly,
     posterior_of,
     records,
     supported,
 )
 
 CRITICAL = float(kstwobign.isf(1e-4))
+
+
+def test_every_model_declares_whether_it_is_a_likelihood():
+    for model in MODELS.values():
+        own = [
+            vars(each)["is_likelihood"]
+            for each in model.__mro__
+            if each.__module__.startswith("gibbsafe.models") and "is_likelihood" in vars(each)
+        ]
+        assert len(own) >= 2, f"{model.name} leaves is_likelihood to the base class"
+        assert isinstance(own[0], bool)
+
+
+def test_simulating_records_does_not_make_a_loss_a_likelihood():
+    """Overriding `simulate` shortened the intervals of a mere loss; the declaration alone decides."""
+
+    class Simulating(gs.models.SoftHinge):
+        def simulate(self, draw, rows, generator, features=None):
+            return np.ones(rows)
+
+    assert not declares_likelihood(Simulating(dimension=2))
+    assert declares_likelihood(gs.models.LogisticRegression(dimension=2))
+    assert not declares_likelihood(gs.models.WelschLocation(bounds=(0.0, 1.0)))
 
 
 def test_every_model_has_an_example_and_is_public():
@@ -78,11 +103,12 @@ def test_plan_release_verify(name, adjacency, tmp_path):
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_people_with_several_rows_pay_for_them(name, adjacency):
     model = EXAMPLES[name]
-    one, three = planned(model, adjacency), planned(model, adjacency, rows_per_person=3)
-    same = planned(model, adjacency, rows_per_person=3, prior=gs.models.GaussianPrior(1.0))
+    one, three = planned_exactly(model, adjacency), planned_exactly(model, adjacency, rows_per_person=3)
+    same = planned_exactly(model, adjacency, rows_per_person=3, prior=gs.models.GaussianPrior(1.0))
     assert three.inverse_temperature < one.inverse_temperature
     assert same.guarantee.mu == pytest.approx(one.guarantee.mu, rel=1e-9)
-    made = three.release(records(model, 60), persons=np.arange(60) // 6, generator=np.random.default_rng(1))
+    few = planned(model, adjacency, n=10, rows_per_person=3)
+    made = few.release(records(model, 60), persons=np.arange(60) // 6, generator=np.random.default_rng(1))
     assert made.certificate["unit"] == "one person with at most 3 records"
 
 
@@ -146,14 +172,14 @@ def test_values_outside_the_domain_are_refused_or_replaced(name, bad):
         features[7, 0] = bad
         spoilt = (features, data[1]) if isinstance(data, tuple) else features
         with pytest.raises(gs.DomainError, match="row 7, column 0"):
-            plan.release(spoilt)
+            plan.release(spoilt, show_values=True)
         assert np.isfinite(plan.release(spoilt, on_invalid="replace", generator=np.random.default_rng(1)).draws).all()
     if not isinstance(model, gs.models.GaussianMean):
         response = np.array(data[1] if isinstance(data, tuple) else data, dtype=object)
         response[8] = bad
         spoilt = (data[0], response) if isinstance(data, tuple) else response
         with pytest.raises(gs.DomainError, match="row 8"):
-            plan.release(spoilt)
+            plan.release(spoilt, show_values=True)
         assert np.isfinite(plan.release(spoilt, on_invalid="replace", generator=np.random.default_rng(1)).draws).all()
 
 
@@ -162,7 +188,7 @@ def test_wrong_forms_are_refused(name):
     model = EXAMPLES[name]
     plan, data = planned(model), records(model, 60)
     fewer = tuple(part[:-1] for part in data) if isinstance(data, tuple) else data[:-1]
-    with pytest.raises(gs.DomainError, match="59 records, but the plan declares n = 60"):
+    with pytest.raises(gs.DomainError, match="not the n = 60 records"):
         plan.release(fewer)
     for wrong in (None, (data, data, data), "records", np.zeros((60, 7))):
         with pytest.raises(gs.DomainError):
@@ -289,7 +315,7 @@ def worst_ratio(model, adjacency, points, budgets):
     """Largest δ(ε)/δ of exact posteriors of hostile neighbours under the plan, both directions."""
     worst = 0.0
     for epsilon, delta in budgets:
-        plans = {n: planned(model, adjacency, n=n, budget=gs.Budget(epsilon, delta)) for n in (1, 20)}
+        plans = {n: planned_exactly(model, adjacency, n=n, budget=gs.Budget(epsilon, delta)) for n in (1, 20)}
         for first, second in neighbours(model, adjacency):
             plan = plans[len(first[1] if isinstance(first, tuple) else first)]
             posteriors = [posterior_of(plan, data) for data in (first, second)]
@@ -343,7 +369,7 @@ def test_draws_follow_the_posterior_in_one_dimension(name, n):
 @pytest.mark.parametrize("name", TWO_PARAMETERS)
 def test_draws_follow_the_posterior_in_two_dimensions(name):
     model = TWO_PARAMETERS[name]
-    plan, data = planned(model, n=40, budget=gs.Budget(20.0, 1e-3)), records(model, 40, 23)
+    plan, data = planned_exactly(model, n=40, budget=gs.Budget(20.0, 1e-3)), records(model, 40, 23)
     assert plan.sampler == ("closed-form" if name == "GaussianMean" else "shell")
     draws = draw(plan, data, 8000, 24)
     spread = draws.std(axis=0)

@@ -13,6 +13,7 @@ from gibbsafe.models import MODELS, model_from_dict
 from gibbsafe.models.family import Family
 from gibbsafe.models.model import EncodingOptions
 from gibbsafe.privacy import Adjacency
+from gibbsafe.theorems.constants import as_blocks
 
 from .family_cases import ADD, FAMILIES, RAIN, RATES, REPLACE, planned, posterior_of, records
 
@@ -83,9 +84,10 @@ def test_draws_and_potentials_keep_to_the_support(name):
 def test_people_with_several_rows_pay_for_them(name, adjacency):
     model = FAMILIES[name]
     one, three = (model.constants(np.empty(0), adjacency=Adjacency.of(adjacency), n=40, rows_per_person=rows) for rows in (1, 3))
-    assert three.loss_range == pytest.approx(3 * one.loss_range, rel=1e-12)
-    assert three.difference_range == pytest.approx(3 * max(one.difference_range, one.loss_range), rel=1e-12)
-    plan = planned(model, adjacency, rows_per_person=3)
+    blocks = {rows: (as_blocks(of.loss_range), as_blocks(of.difference_range)) for rows, of in ((1, one), (3, three))}
+    assert blocks[3][0] == pytest.approx([3 * single for single in blocks[1][0]], rel=1e-12)
+    assert blocks[3][1] == pytest.approx([3 * max(pair) for pair in zip(*blocks[1], strict=True)], rel=1e-12)
+    plan = planned(model, adjacency, n=8, rows_per_person=3)
     assert plan.inverse_temperature < planned(model, adjacency).inverse_temperature
     made = plan.release(records(name, 40), persons=np.arange(40) // 5, generator=np.random.default_rng(1))
     assert made.certificate["unit"] == "one person with at most 3 records"
@@ -110,7 +112,7 @@ def test_corners_are_records_and_attain_the_range(name):
         assert len(corner) == 1
         values.append(posterior_of(plan, corner).values(draws))
     widths = [np.ptp(a - b) for a in values for b in values]
-    declared = plan.constants.difference_range * plan.inverse_temperature
+    declared = plan.constants.whole_difference_range * plan.inverse_temperature
     assert max(widths) <= declared * (1 + 1e-9)
     assert (
         max(widths) >= (0.6 if name not in ("BayesianNetwork", "MarkovChain", "MultivariateNormalPrecision") else 0.25) * declared

@@ -26,7 +26,7 @@ def network(e, S, K, v):
     model = M.BayesianNetwork(states=states, parents=parents, smallest_probability=e)
     assert model.connectivity[0] == v
     return {
-        "row_eps": constants(model).difference_range,
+        "row_eps": constants(model).whole_difference_range,
         "cell_eps": model.cell_guarantee("x0").epsilon(0.0),
         "e_for_row_eps_1": smallest_for(gs.Budget(1.0), S, K),
     }

@@ -50,10 +50,10 @@ def test_units_of_the_response():
     assert bare.largest_response == 120.0
 
 
-def test_only_langevin_draws_from_a_ball():
+def test_chains_draw_from_a_ball():
     model = LinearRegression(dimension=2, response_bounds=(0.0, 1.0))
     for sampler in ("shell", "inverse-cdf", "closed-form"):
-        with pytest.raises(gs.PremiseError, match="drawn by langevin"):
+        with pytest.raises(gs.PremiseError, match="drawn by proximal or langevin"):
             gs.plan(model, gs.Budget(1.0, 1e-6), n=100, adjacency="replace-one", sampler=sampler)
     with pytest.raises(gs.PremiseError, match="use replace-one"):
         gs.plan(model, gs.Budget(1.0, 1e-6), n=100, adjacency="add-remove")
@@ -63,9 +63,10 @@ def test_draws_stay_in_the_ball():
     rng = np.random.default_rng(1)
     model = LinearRegression(dimension=2, response_bounds=(-1.0, 1.0), parameter_radius=0.3)
     X = rng.uniform(-0.7, 0.7, (300, 2))
-    plan = gs.plan(model, gs.Budget(5.0, 1e-3), n=300, adjacency="replace-one", draws=50)
-    made = plan.release((X, np.sign(X[:, 0])), generator=rng)
-    assert np.linalg.norm(model.from_original(made.draws), axis=1).max() <= 0.3 + 2 * plan.grid
+    for sampler in ("proximal", "langevin"):
+        plan = gs.plan(model, gs.Budget(5.0, 1e-3), n=300, adjacency="replace-one", draws=50, sampler=sampler)
+        made = plan.release((X, np.sign(X[:, 0])), generator=rng)
+        assert np.linalg.norm(model.from_original(made.draws), axis=1).max() <= 0.3 + 2 * plan.grid
 
 
 def chain_law(plan, data, cells):
@@ -88,7 +89,7 @@ def chain_law(plan, data, cells):
 def test_draws_follow_the_law_of_the_chain(radius):
     """Kolmogorov–Smirnov with atoms at the boundary, where it is conservative; false-alarm rate 1e-4 and 0.005 for the cells."""
     model = LinearRegression(dimension=1, intercept=False, response_bounds=(-1.0, 1.0), parameter_radius=radius)
-    plan = gs.plan(model, gs.Budget(20.0, 1e-2), n=30, adjacency="replace-one", draws=1)
+    plan = gs.plan(model, gs.Budget(20.0, 1e-2), n=30, adjacency="replace-one", draws=1, sampler="langevin")
     X = np.linspace(-1, 1, 30)[:, None]
     data = (X, 0.8 * X[:, 0])
     draws = np.sort(draw(plan, data, 5000, 5)[:, 0])
@@ -105,7 +106,7 @@ def test_draws_follow_the_law_of_the_chain(radius):
 def test_exact_neighbours_of_the_chain_never_exceed_the_budget(epsilon, delta, radius):
     model = LinearRegression(dimension=1, intercept=False, response_bounds=(-1.0, 1.0), parameter_radius=radius)
     for n in (1, 8):
-        plan = gs.plan(model, gs.Budget(epsilon, delta), n=n, adjacency="replace-one")
+        plan = gs.plan(model, gs.Budget(epsilon, delta), n=n, adjacency="replace-one", sampler="langevin")
         for rest in (0.0, 1.0):
             X, y = np.full((n, 1), rest), np.full(n, rest)
             records = []

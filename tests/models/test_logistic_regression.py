@@ -48,7 +48,7 @@ def test_price_in_original_units_is_the_anisotropic_formula():
     """mu = 2 beta sqrt(r²/m_a + 1/m_b) for precisions m_a, m_b in the user's units (erratum E3)."""
     model = LogisticRegression(dimension=4, radius=2.5)
     for prior in (GaussianPrior(3.0), GaussianPrior((1.0, 2.0, 3.0, 4.0, 0.5))):
-        plan = gs.plan(model, gs.Budget(1.0, 1e-6), n=100, adjacency="replace-one", prior=prior)
+        plan = gs.plan(model, gs.Budget(1.0, 1e-6), n=100, adjacency="replace-one", prior=prior, sampler="shell")
         m = prior.precisions(5)
         expected = 2 * plan.inverse_temperature * math.sqrt(2.5**2 / m[:4].min() + 1 / m[4])
         assert plan.guarantee.mu == pytest.approx(expected, rel=1e-9)

@@ -21,10 +21,10 @@ def test_the_difference_constant_in_original_units(quantile, radius):
         ("replace-one", max(2 * top * radius, math.hypot(radius, 1))),
         ("add-remove", top * math.hypot(radius, 1)),
     ):
-        plan = gs.plan(model, gs.Budget(1.0, 1e-6), n=100, adjacency=adjacency, prior=GaussianPrior(2.0))
+        plan = gs.plan(model, gs.Budget(1.0, 1e-6), n=100, adjacency=adjacency, prior=GaussianPrior(2.0), sampler="shell")
         assert plan.guarantee.mu == pytest.approx(plan.inverse_temperature * gap / math.sqrt(2.0), rel=1e-9)
     bare = Soft(dimension=3, radius=radius, quantile=quantile, intercept=False)
-    plan = gs.plan(bare, gs.Budget(1.0, 1e-6), n=100, adjacency="replace-one", prior=GaussianPrior(2.0))
+    plan = gs.plan(bare, gs.Budget(1.0, 1e-6), n=100, adjacency="replace-one", prior=GaussianPrior(2.0), sampler="shell")
     assert plan.guarantee.mu == pytest.approx(plan.inverse_temperature * 2 * top * radius / math.sqrt(2.0), rel=1e-9)
 
 

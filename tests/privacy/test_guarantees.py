@@ -2,7 +2,9 @@
 
 import math
 import pickle
+from fractions import Fraction
 
+import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +22,7 @@ from gibbsafe.privacy import (
     Metric,
     MetricDP,
     PureDP,
+    RecordReplacement,
     amplify,
     compose,
     pld_epsilon,
@@ -331,16 +334,67 @@ def test_estimates_are_never_treated_as_proved():
     with pytest.raises(gs.PremiseError, match="only proved guarantees compose"):
         compose([estimate])
     with pytest.raises(gs.PremiseError, match="only a proved"):
-        amplify(estimate, 0.5)
+        amplify(estimate, whole(0.5))
     assert "not a differential-privacy guarantee" in str(estimate)
     with pytest.raises(gs.ParameterError, match="data_model"):
         EstimatedPrivacy(0.94, 1e-4, 0.01, 0.95, " ")
 
 
+def whole(keep, rows=1, whole_record=True):
+    return RecordReplacement(keep_probability=keep, whole_record=whole_record, rows_per_person=rows)
+
+
 @given(st.floats(1e-6, 10), st.floats(0, 0.1), st.floats(0.01, 0.99))
 def test_amplification_never_weakens(epsilon, delta, keep):
-    amplified = amplify(ApproximateDP(epsilon, delta), keep)
+    amplified = amplify(ApproximateDP(epsilon, delta, adjacency="replace-one"), whole(keep))
     assert amplified.pair[0] <= epsilon * (1 + 1e-12)
     assert amplified.pair[1] <= delta
     with pytest.raises(gs.PremiseError, match="approximate"):
-        amplify(GaussianDP(1.0), keep)
+        amplify(GaussianDP(1.0, adjacency="replace-one"), whole(keep))
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "replaced", "message"),
+    [
+        ("add-remove", {}, "adjacency = add-remove"),
+        (None, {}, "adjacency = unstated"),
+        ("replace-one", {"whole_record": False}, "whole_record"),
+        ("replace-one", {"rows": 3}, "rows_per_person = 3"),
+    ],
+)
+def test_what_replacing_records_does_not_protect_is_not_amplified(adjacency, replaced, message):
+    with pytest.raises(gs.PremiseError, match=message):
+        amplify(PureDP(1.0, adjacency=adjacency), whole(0.5, **replaced))
+
+
+def test_a_bare_probability_says_too_little_to_amplify():
+    with pytest.raises(gs.ParameterError, match="RecordReplacement"):
+        amplify(PureDP(1.0, adjacency="replace-one"), 0.5)
+
+
+def test_groups_of_approximate_claims_never_saturate():
+    """Three data sets with P(a) = 1 − 1e-10, 1e-10, 0: neighbours satisfy (800, 1e-10), the outer two only δ = 1 − 1e-10."""
+    with pytest.raises(gs.PremiseError, match="nothing about groups"):
+        ApproximateDP(800.0, 1e-10).group(2)
+    with mpmath.workdps(40):
+        exact = mpmath.mpf(1e-250) * mpmath.expm1(800) / mpmath.expm1(400)
+    total = ApproximateDP(400.0, 1e-250).group(2).pair[1]
+    assert exact <= total <= exact * (1 + 1e-9)
+
+
+@given(st.floats(1e-12, 1e12), st.floats(-300, -1), st.integers(2, 50))
+def test_group_deltas_are_rounded_up(epsilon, exponent, size):
+    failure = 10.0**exponent
+    with mpmath.workdps(60):
+        ratio = mpmath.expm1(size * mpmath.mpf(epsilon)) / mpmath.expm1(mpmath.mpf(epsilon)) * mpmath.mpf(failure)
+    try:
+        total = ApproximateDP(epsilon, failure).group(size).pair[1]
+    except gs.PremiseError:
+        assert ratio >= 1 - 1e-9
+        return
+    assert ratio <= total <= ratio * (1 + 1e-9)
+
+
+def test_metric_claims_add_up_to_at_least_their_exact_sum():
+    total = MetricDP(0.1, "hamming").compose(10)
+    assert total.at(1).epsilon(0.0) >= Fraction(0.1) * 10

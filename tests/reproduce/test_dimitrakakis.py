@@ -35,7 +35,7 @@ def test_values_by_hand(rows):
     assert rows[21]["corrected"] == pytest.approx(math.sqrt(39 / 1.09375))  # C = 39, c = 1.09375
     assert rows[22]["range"] == pytest.approx(math.tanh(0.2 / 4))
     assert rows[23]["paper"] == pytest.approx(6 * math.sqrt(2))
-    assert rows[23]["corrected"] == pytest.approx(2 * math.sqrt(2) * 4.70960, rel=1e-5)  # E18
+    assert rows[23]["corrected"] == pytest.approx(4.0)  # mean 0: the metric's first term alone, √2 on the unit disc
     assert rows[24]["range"] == pytest.approx(23.122974063169318)
     assert rows[24]["paper"] < rows[24]["range"]  # E19: the printed claim is too small for whole rows
 

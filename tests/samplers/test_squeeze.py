@@ -60,7 +60,7 @@ def test_the_potential_lies_between_the_bounds(seed):
     rise = posterior.values(frame.thetas(points)) - frame.value
     for bounds in squeezes_of(posterior, frame):
         if bounds is None:
-            assert frame.rounding > squeeze.LARGEST_ROUNDING
+            assert moments.taylor(posterior, frame).rounding.curvature > squeeze.LARGEST_ROUNDING
             continue
         known = shell.Certificates(1.0, 1.0, frame, bounds.taylor)
         margin = 2 * shell.ShellEnvelope(posterior, known, None, 0, 0.0).margin(np.linalg.norm(points, axis=1))
@@ -156,15 +156,16 @@ def test_few_draws_build_no_squeeze_and_more_build_sharper_ones():
     assert kinds[-1] is True
 
 
-def test_no_squeeze_where_the_whitening_is_inaccurate():
+def test_no_squeeze_where_the_curvature_is_inaccurate():
     posterior = problem(LogisticLoss())
     frame = moments.Frame.at(find_mode(posterior), posterior)
     assert all(bounds is not None for bounds in squeezes_of(posterior, frame))
-    assert squeezes_of(posterior, replace(frame, rounding=0.25)) == [None, None]
+    taylor, third = moments.taylor(posterior, frame), moments.cubic(posterior, frame)
+    blurred = replace(taylor, rounding=replace(taylor.rounding, curvature=0.25))
+    assert squeeze.build_squeeze(posterior, frame, blurred, third) is None
     choice = {"proposals": 1e9, "evaluation": 1.0, "prices": (0.0, 0.0)}
-    taylor = moments.taylor(posterior, frame)
     assert squeeze.choose(posterior.loss, frame, taylor, **choice).sharp
-    assert squeeze.choose(posterior.loss, replace(frame, rounding=0.25), taylor, **choice) is None
+    assert squeeze.choose(posterior.loss, frame, blurred, **choice) is None
 
 
 def test_fourth_moments_are_their_sums():

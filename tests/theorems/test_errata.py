@@ -21,8 +21,9 @@ from scipy.special import betainc, gamma, log_expit, logsumexp, ndtr
 from scipy.stats import binom, norm
 from scipy.stats import t as student
 
+import gibbsafe as gs
 from gibbsafe.errors import PremiseError
-from gibbsafe.privacy import ApproximateDP, Budget, ConcentratedDP, GaussianDP
+from gibbsafe.privacy import Adjacency, ApproximateDP, Budget, ConcentratedDP, GaussianDP
 from gibbsafe.theorems import THEOREMS, Constants, approximate_sampling, get, langevin_steps, stochastic_lipschitz
 
 from .quadrature import Array, Pair, panels
@@ -707,13 +708,73 @@ def test_e28_constants_of_the_posterior_contraction_lemma() -> None:
     assert 2 * (1 - varrho - k / 2) == pytest.approx(1 / 12)
 
 
+def test_e31_one_covariate_does_not_identify_the_parameter() -> None:
+    """E31. [H] Lemmas 21, 22, 25, 28 bound ‖θ − θ*‖ by the Hellinger distance for one fixed w; along (1, −1) it is 0."""
+    w, truth = np.array([1.0, 1.0]), np.array([0.3, -0.2])
+    x = np.linspace(-12.0, 12.0, 4001)
+
+    def squared_distance(theta: Array) -> float:
+        p, q = norm.pdf(x - theta @ w), norm.pdf(x - truth @ w)
+        return float(np.square(np.sqrt(p) - np.sqrt(q)).sum() * (x[1] - x[0]))
+
+    assert squared_distance(truth + 5 * np.array([1.0, -1.0])) < 1e-25
+    assert squared_distance(truth + np.array([1.0, 1.0])) > 0.5
+    spread = np.array([[1.0, 0.2], [0.2, 1.0]])  # a regular E[wwᵀ] leaves no such direction
+    assert np.linalg.eigvalsh(spread).min() > 0 == np.linalg.eigvalsh(np.outer(w, w)).min().round(12)
+
+
+def test_e32_rate_of_the_quantile_example() -> None:
+    """E32. [H] C.4 asks k > (q − 2)/2q and concludes k > 1/6 for q = 6."""
+    q = 6
+    assert (q - 2) / (2 * q) == pytest.approx(1 / 3)
+    assert (q - 2) / (2 * q) > 1 / 6
+
+
+def test_e33_gradient_of_the_root_of_the_density() -> None:
+    """E33. [H] Lemma 26 differentiates √f of the asymmetric Laplace density without the ½ of the root."""
+    tau, w, x, theta = 0.3, 0.7, 1.1, 0.4
+
+    def root(at: float) -> float:
+        residual = x - at * w
+        return math.sqrt(tau * (1 - tau)) * math.exp(-residual * (tau - (residual < 0)) / 2)
+
+    step = 1e-6
+    found = (root(theta + step) - root(theta - step)) / (2 * step)
+    assert found == pytest.approx(tau * w * root(theta) / 2, rel=1e-8)
+    assert abs(found) == pytest.approx(0.5 * abs(tau * w * root(theta)), rel=1e-8)  # half of what is printed
+
+
+def test_e34_constant_of_theorem_4() -> None:
+    """E34. [H] C(n, φ_n) = 20(log₂ φ_n)² becomes 20(log₂ n)² in the proof; with φ_n = n^{−1/q} they differ by q²."""
+    n, q = 10**6, 6
+    of_phi, of_n = math.log2(n ** (-1 / q)) ** 2, math.log2(n) ** 2
+    assert of_n / of_phi == pytest.approx(q**2)
+
+
+def test_e16_the_worst_count_of_small_shapes_is_inside() -> None:
+    """E16. C is a maximum over the number of successes k; for small α it is not at k = 0."""
+
+    def constant(alpha: float, k: int, n: int = 10) -> float:
+        likelihood = (k / n) ** k * (1 - k / n) ** (n - k)
+        return likelihood * beta_function(alpha, alpha) / beta_function(alpha + k, alpha + n - k)
+
+    for alpha, expected in ((0.01, 124.9), (0.1, 14.1), (0.3, 5.78)):
+        worst = max(constant(alpha, k) for k in range(11))
+        assert worst == pytest.approx(expected, rel=2e-3)
+        model = gs.models.BetaBernoulli(alpha=alpha, beta=alpha)
+        declared = model.constants(np.empty(0), adjacency=Adjacency.REPLACE_ONE, n=10, rows_per_person=1)
+        assert declared.likelihood_ratio_bound is not None
+        assert worst <= declared.likelihood_ratio_bound <= worst * (1 + 1e-7)
+    assert constant(0.01, 0) == pytest.approx(2.06, abs=5e-3)
+
+
 # -- the page ----------------------------------------------------------------------------------------------------------------
 
 
 def test_the_errata_page_lists_all_errata_and_names_tests_that_exist() -> None:
     page = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (E\d+) \|.*\|$", page, flags=re.MULTILINE)
-    assert rows == [f"E{number}" for number in range(1, 31)]
+    assert rows == [f"E{number}" for number in range(1, 35)]
     named = set(re.findall(r"`(test_\w+)`", page))
     defined = {name for name in globals() if name.startswith("test_e")}
     assert named <= set(globals())

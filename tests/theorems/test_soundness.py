@@ -587,7 +587,7 @@ def test_exact_divergence_never_exceeds_a_claim(entry: Case, adjacency: Adjacenc
 
 def test_every_theorem_of_the_registry_is_swept() -> None:
     samplers = {"approximate-sampling", "langevin-last-iterate", "langevin-steps"}  # claims about samplers: tests below
-    elsewhere = samplers | {"beta-bernoulli"}  # tests/privacy/test_beta.py
+    elsewhere = samplers | {"beta-bernoulli", "proximal-last-iterate"}  # tests/privacy/test_beta.py, test_proximal.py
     swept = set().union(*(entry.replace_one for entry in CASES))
     assert swept | elsewhere == set(THEOREMS)
 

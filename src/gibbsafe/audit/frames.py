@@ -76,6 +76,9 @@ def support_of(posterior: Any) -> tuple[Floats, Floats]:
         low, high = posterior.support
         return np.atleast_1d(np.asarray(low, float)), np.atleast_1d(np.asarray(high, float))
     width = posterior.dimension
+    ball = getattr(posterior, "ball", None)
+    if ball is not None and width == 1:
+        return np.array([-ball]), np.array([ball])
     return np.full(width, -math.inf), np.full(width, math.inf)
 
 
@@ -87,6 +90,8 @@ def frame_of(posteriors: tuple[Any, Any]) -> Frame:
         raise PremiseError("posteriors: their supports differ, so no finite epsilon separates them")
     if len(lower) > 2:
         raise PremiseError(f"posterior of {len(lower)} parameters: quadrature covers one or two; use estimate_lower_bound")
+    if len(lower) > 1 and getattr(posteriors[0], "ball", None) is not None:
+        raise PremiseError("posterior on a ball: quadrature covers one parameter; use estimate_lower_bound")
     start, scale = _hint(posteriors[0], lower, upper)
 
     def heights(z: Floats) -> Floats:

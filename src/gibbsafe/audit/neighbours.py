@@ -83,7 +83,7 @@ class _Search:
     def __init__(self, plan: Plan, corners: list[Any], epsilon: float, effort: int) -> None:
         self.plan, self.corners, self.epsilon, self.effort = plan, corners, epsilon, effort
         self.added = plan.adjacency == Adjacency.ADD_REMOVE
-        self.rows = plan.rows_per_person if self.added or plan.n is None else min(plan.rows_per_person, plan.n)
+        self.rows = plan.rows_per_person
         self.tried = 0
 
     def run(self) -> Neighbours:
@@ -118,7 +118,7 @@ class _Search:
     def _sizes(self) -> tuple[int, ...]:
         if not self.added:
             assert self.plan.n is not None
-            return (self.plan.n - self.rows,)
+            return (self.plan.n - 1,)  # n counts persons: the others have one row each
         return SIZES
 
     def _more_rests(self, ranked: list[tuple[float, _Candidate]]) -> list[_Candidate]:

@@ -10,7 +10,10 @@ import numpy.typing as npt
 from gibbsafe._validate import choice, fail
 from gibbsafe.audit.curves import PrivacyCurve
 from gibbsafe.audit.langevin import langevin_curve
+from gibbsafe.audit.records import persons_for
 from gibbsafe.audit.tally import tally
+from gibbsafe.data.census import Unit
+from gibbsafe.data.stream import encode_records
 from gibbsafe.errors import PremiseError
 from gibbsafe.models.model import EncodingOptions
 from gibbsafe.plan import Plan
@@ -27,7 +30,9 @@ def posteriors_of(plan: Plan, *data: Any, stage: int = -1, on_invalid: str = "er
         fail("plan", plan, "a gibbsafe.Plan")
     chosen, options = plan.stages[stage], EncodingOptions(on_invalid)
     centre = np.zeros(plan.model.parameters) if chosen.prior_centre is None else np.array(chosen.prior_centre)
-    return tuple(plan.model.posterior(tally(plan.model.encode(each, options)), chosen, centre) for each in data)
+    unit = Unit(plan.rows_per_person)  # capped as a release caps them; any number of records may be looked at
+    blocks = [encode_records(plan.model, each, options, unit=unit, **persons_for(plan, each)) for each in data]
+    return tuple(plan.model.posterior(tally(each), chosen, centre) for each in blocks)
 
 
 def exact_curve(plan: Plan, data: Any, neighbour: Any, *, route: str = "auto") -> PrivacyCurve:
@@ -39,8 +44,8 @@ def exact_curve(plan: Plan, data: Any, neighbour: Any, *, route: str = "auto") -
         route: ``"auto"`` takes a closed form where the posterior has one, ``"quadrature"`` never does.
 
     Covered: posteriors with a closed form in any dimension, other posteriors of one or two parameters, the last iterate of
-    certified Langevin with one parameter. Estimates in several stages and anything else are refused: use
-    `estimate_lower_bound`. Rounding to the grid is post-processing and is left out.
+    certified Langevin with one parameter. Proximal rounds (audits/proximal.py follows their law on a mesh), estimates in several
+    stages and anything else are refused: use `estimate_lower_bound`. Rounding to the grid is post-processing and is left out.
 
     >>> import gibbsafe as gs
     >>> model = gs.models.GaussianMean(dimension=3, radius=1.0)
@@ -55,6 +60,8 @@ def exact_curve(plan: Plan, data: Any, neighbour: Any, *, route: str = "auto") -
     if len(plan.stages) != 1:
         raise PremiseError(f"plan of {len(plan.stages)} stages: later ones depend on earlier draws; use estimate_lower_bound")
     stage = plan.stages[0]
+    if plan.sampler == "proximal" and stage.steps is not None:
+        raise PremiseError("proximal rounds: the law of the last one has no closed form; use estimate_lower_bound")
     if plan.sampler == "langevin":
         if plan.model.parameters != 1:
             raise PremiseError(

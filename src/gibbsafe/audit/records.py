@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gibbsafe.errors import DomainError
+from gibbsafe.privacy import Adjacency
 
 __all__ = ["blend", "columns_of", "hostile_copies", "join", "persons_for", "replace_record", "rows_of"]
 
@@ -30,10 +31,15 @@ def rows_of(data: Any) -> int:
 
 
 def persons_for(plan: Any, data: Any) -> dict[str, Any]:
-    """Return the option that tells `release` whose rows these are, if the plan asks: the first rows are one person's."""
+    """Return the option that tells `release` whose rows these are, if the plan asks: the first rows are one person's.
+
+    As many as leave n persons in all, also more than the cap, which keeps the first; or where n is private as many as the cap.
+    """
     if plan.rows_per_person == 1:
         return {}
-    return {"persons": np.maximum(np.arange(rows_of(data)) - plan.rows_per_person + 1, 0)}
+    rows, public = rows_of(data), plan.adjacency == Adjacency.REPLACE_ONE
+    of_first = max(rows - plan.n + 1, 1) if public else plan.rows_per_person
+    return {"persons": np.maximum(np.arange(rows) - of_first + 1, 0)}
 
 
 def join(parts: Sequence[tuple[Any, int]]) -> Any:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gibbsafe._validate import count, fail
 from gibbsafe.audit.checks import Attack, attacks
 from gibbsafe.audit.field import Field
+from gibbsafe.audit.premises import attacks_on_premises
 from gibbsafe.models.model import Model
 
 __all__ = ["Counterexample", "Refutation", "refute"]
@@ -64,7 +65,8 @@ def refute(model: Model, *, records: Sequence[Any] | None = None, effort: int = 
     Looked at: Lipschitz constants of the loss and of the difference of losses under replacement of a whole record (weighted by
     prior precisions, as theorems use them), smoothness, (strong) convexity, ranges of losses and differences, self-concordance
     and derivatives of the scalar loss, gradients against numerical derivatives, and clipping: records with entries like 1e300
-    or, replaced, NaN count like any other. Random search over records and parameters, then ascent from the best.
+    or, replaced, NaN count like any other. The numbers that premises
+    print are attacked as they are printed. Random search over records and parameters, then ascent from the best.
 
     Args:
         model: any model, also one of your own.
@@ -85,7 +87,7 @@ def refute(model: Model, *, records: Sequence[Any] | None = None, effort: int = 
         record, reason = field.broken[0]
         return Refutation(model.name, _broken(record, reason), (("clipping", math.inf),), field.evaluations)
     checked: dict[str, float] = {"clipping": 0.0}
-    for attack in attacks(field):
+    for attack in (*attacks(field), *attacks_on_premises(field)):
         share, found = _carry_out(attack, field, count("effort", effort))
         checked[attack.constant] = max(share, checked.get(attack.constant, -math.inf))
         if found is not None:

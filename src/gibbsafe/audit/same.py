@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +66,7 @@ def same_mechanism(
     mechanism: Callable[[Any], Any] | None = None,
     describe: Describe = describe_release,
     records: list[Any] | None = None,
+    pairs: Iterable[tuple[str, Any, Any]] | None = None,
 ) -> SameMechanism:
     """Release on hostile neighbours and compare how: both must release, with the same sampler, grid, steps and slack.
 
@@ -75,13 +76,14 @@ def same_mechanism(
         mechanism: what to run on a data set instead of `plan.release` (with invalid entries replaced).
         describe: from what the mechanism returns to the fields that are compared; by default a release's certificate.
         records: extreme records, data sets of one; by default the model's own `corners`.
+        pairs: (situation, data set, neighbour) to compare instead of all these.
 
     The situations: one record differs and with it all labels are equal or a column is constant, a record at the clip, at 1e300,
-    with a NaN replaced, and under add-remove the last record removed.
+    with a NaN replaced, a person with more rows or fewer, and under add-remove the last record removed.
     """
     run = mechanism or (lambda each: plan.release(each, on_invalid="replace", progress=False, **persons_for(plan, each)))
     tried = []
-    for situation, first, second in hostile_neighbours(plan, data, records):
+    for situation, first, second in hostile_neighbours(plan, data, records) if pairs is None else pairs:
         tried.append(situation)
         seen = [_described(run, describe, each) for each in (first, second)]
         for field in seen[0].keys() | seen[1].keys():
@@ -101,7 +103,9 @@ def _described(run: Callable[[Any], Any], describe: Describe, data: Any) -> dict
 def hostile_neighbours(plan: Plan, data: Any = None, records: list[Any] | None = None) -> Iterator[tuple[str, Any, Any]]:
     """Yield (situation, data set, neighbour)."""
     corners = list(plan.model.corners() if records is None else records)
-    size = plan.n if plan.n is not None and plan.adjacency == Adjacency.REPLACE_ONE else 12
+    rows = plan.rows_per_person
+    persons = plan.n if plan.n is not None and plan.adjacency == Adjacency.REPLACE_ONE else None
+    size = 12 if persons is None else persons - 1 + rows
     mixed = data if data is not None else join([(corners[k % len(corners)], 1) for k in range(size)])
     for record, other in zip(corners, corners[1:] + corners[:1], strict=True):
         # All records alike, so all labels are equal and every column is constant, and one that is not.
@@ -109,6 +113,10 @@ def hostile_neighbours(plan: Plan, data: Any = None, records: list[Any] | None =
         yield _name(record, other), alike, replace_record(alike, 0, other)
     for hostile in hostile_copies(corners[0], invalid=True):
         yield "a record far outside or not a number", mixed, replace_record(mixed, 0, hostile)
+    if rows > 1 and persons is not None:  # n counts persons: how many rows one of them brings is private
+        others = [(corners[-1], persons - 1)]
+        for many in (rows, 3 * rows):
+            yield f"a person with 1 row, or with {many}", join([(corners[0], 1), *others]), join([(corners[0], many), *others])
     if plan.adjacency == Adjacency.ADD_REMOVE:
         for record in corners:
             yield "one record or none", join([(record, 1)]), join([(record, 0)])

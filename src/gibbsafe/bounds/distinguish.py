@@ -132,7 +132,7 @@ def family_reconstruction_error(family: Family, n: int, *, inverse_temperature: 
     >>> round(family_reconstruction_error(gs.models.BetaBernoulli(trim=(0.45, 0.55)), n=100), 3)
     1.385
     """
-    width = family.metric_constants().difference_range
+    width = family.metric_constants().whole_difference_range
     if width is None:
         raise PremiseError(f"{family.name}: states no range of the log-likelihood difference; trim its prior")
     per_record = up(positive("inverse_temperature", inverse_temperature) * width)

@@ -35,6 +35,13 @@ def release(
     sign: Annotated[Path | None, typer.Option(help="Sign the release with this private key.")] = None,
     memory: Annotated[str | None, typer.Option(help="Room for encoded rows, like 500MB; beyond it they wait on disk.")] = None,
     storage: Annotated[str, typer.Option(help="float64, or float32 for half the memory.")] = "float64",
+    untrusted_study: Annotated[
+        bool,
+        typer.Option("--untrusted-study", help="Charge before a record is decoded, replace invalid entries."),
+    ] = False,
+    show_values: Annotated[
+        bool, typer.Option("--show-values", help="Let refusals name values, rows and counts: for the curator only.")
+    ] = False,
     clipping: Annotated[bool, typer.Option("--clipping", help="Count clipped values on stderr: for the curator only.")] = False,
     force: Force = False,
     purpose: RefusedPurpose = None,
@@ -52,6 +59,8 @@ def release(
     `gibbsafe release study.toml --data table.parquet --memory 500MB --ledger ledger.db#clinic`
 
     `gibbsafe release study.toml --data table.csv --no-ledger`
+
+    `gibbsafe release theirs.toml --data table.csv --untrusted-study --ledger ledger.db#clinic`
     """
     from gibbsafe._files import require_free
     from gibbsafe.cli.inputs import parse_size
@@ -63,6 +72,10 @@ def release(
 
     if ledger is not None and no_ledger:
         raise typer.BadParameter("--ledger and --no-ledger exclude each other")
+    if untrusted_study and (show_values or clipping):
+        raise typer.BadParameter("--untrusted-study excludes --show-values and --clipping: they show what depends on records")
+    if untrusted_study and ledger is None:
+        raise typer.BadParameter("--untrusted-study needs --ledger: whoever wrote the study must not choose the account")
     refuse_two_documents(anchor, as_json)
     _require_packages()
     loaded = Study.load(study)
@@ -85,6 +98,8 @@ def release(
         storage=storage,
         memory=room,
         progress=False if quiet or as_json else None,
+        show_values=show_values,
+        untrusted=untrusted_study,
     )
     if private is not None:
         released = signed(released, private)

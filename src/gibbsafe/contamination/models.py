@@ -146,8 +146,9 @@ class ContaminatedModel:
     def contaminate(self, data: Any, generator: np.random.Generator, *, truth: Array | None = None) -> Records:
         """Replace every record, independently with probability p, by a draw from g; covariates stay.
 
-        This is the randomness of the mechanism: for a *proved* guarantee it may be counted by `gibbsafe.privacy.amplify` with
-        keep_probability 1 − p.
+        This is randomness of the mechanism, but it may **not** be counted by `gibbsafe.privacy.amplify`: only the response is
+        replaced, and records (x, w) and (x′, w′) still differ in their covariates. (Without covariates, under replace-one and
+        with one row per person, whole records are replaced and keep_probability is 1 − p.)
         """
         x, w = self.read(data)
         if self.contamination is None:

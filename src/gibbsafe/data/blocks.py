@@ -16,11 +16,11 @@ import numpy.typing as npt
 from gibbsafe import _validate
 from gibbsafe.errors import DomainError
 
-__all__ = ["BlockFunction", "Blocks", "RowBlocks", "add_up"]
+__all__ = ["BlockFunction", "Blocks", "RowBlocks", "add_up", "beside_of", "weights_of"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Part: TypeAlias = Floats | float
-#: What one block contributes: rows (float64) and targets of the block in, a tuple of arrays or floats out.
+#: What one block contributes: rows (float64) of the block and what stands beside them (`beside_of`) in, arrays or floats out.
 BlockFunction: TypeAlias = Callable[[Floats, Floats | None], tuple[Part, ...]]
 
 DEFAULT_BLOCK_ROWS = 4096
@@ -47,7 +47,8 @@ class Blocks:
 
     ``rows`` is an (n, p) C-contiguous array of float64 or float32 with the intercept column included, or of the codes of
     discrete states (int8 or int16, in any order in memory), which functions see as they are; ``targets`` is an (n,) array, or
-    ``None`` for margin losses, whose rows are y_i z_i.
+    ``None`` for margin losses, whose rows are y_i z_i. ``weights`` (n,) says how many identical records each row stands for
+    (whole numbers, exact in float64; see `gibbsafe.data.compression`), or is ``None`` where each stands for itself.
 
     Guarantees: blocks are visited in order and summed from left to right, so a reduction is reproducible bit for bit for a
     given block size; float32 rows are widened block by block before the function sees them; with no rows at all the function is
@@ -60,6 +61,7 @@ class Blocks:
 
     rows: npt.NDArray[Any]
     targets: npt.NDArray[np.float64] | None = None
+    weights: npt.NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if self.rows.ndim != 2 or self.rows.dtype not in (np.float64, np.float32, np.int8, np.int16):
@@ -69,14 +71,28 @@ class Blocks:
         if self.rows.dtype.kind == "f":
             object.__setattr__(self, "rows", np.ascontiguousarray(self.rows))
         if self.targets is not None:
-            if self.targets.shape != (self.n_rows,):
-                raise DomainError(f"targets: must have shape ({self.n_rows},), not {self.targets.shape}")
-            object.__setattr__(self, "targets", np.ascontiguousarray(self.targets, dtype=np.float64))
+            self._keep_column("targets", self.targets)
+        if self.weights is not None:
+            self._keep_column("weights", self.weights)
+            if not ((self.weights >= 1) & (self.weights == np.floor(self.weights))).all():
+                raise DomainError("weights: must be whole numbers of at least 1")
+
+    def _keep_column(self, name: str, values: npt.NDArray[Any]) -> None:
+        if values.shape != (len(self.rows),):
+            raise DomainError(f"{name}: must have shape ({len(self.rows)},), not {values.shape}")
+        object.__setattr__(self, name, np.ascontiguousarray(values, dtype=np.float64))
+
+    @classmethod
+    def from_beside(cls, rows: npt.NDArray[Any], beside: Floats | None) -> Blocks:
+        """Return the blocks of which a block function saw these rows and what stood beside them (`beside_of`)."""
+        if beside is None or beside.ndim == 1:
+            return cls(rows, beside)
+        return cls(rows, beside[:, 1] if beside.shape[1] > 1 else None, beside[:, 0])
 
     @property
     def n_rows(self) -> int:
-        """Number of records."""
-        return int(self.rows.shape[0])
+        """Number of records, identical ones that were merged included."""
+        return len(self.rows) if self.weights is None else int(self.weights.sum())
 
     @property
     def width(self) -> int:
@@ -84,16 +100,33 @@ class Blocks:
         return int(self.rows.shape[1])
 
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
-        """Sum of ``function(rows, targets)`` over consecutive blocks of at most ``block_rows`` rows.
+        """Sum of ``function(rows, beside)`` over consecutive blocks of at most ``block_rows`` rows.
 
         The function's own arrays are never written to: the first block's are copied and the others added to the copies.
         """
         return add_up(function, self._blocks(block_rows), block_rows)
 
     def _blocks(self, block_rows: int) -> Iterator[tuple[Any, Floats | None]]:
-        for start in range(0, max(self.n_rows, 1), block_rows):
+        beside = beside_of(self.targets, self.weights)
+        for start in range(0, max(len(self.rows), 1), block_rows):
             part = slice(start, start + block_rows)
-            yield self.rows[part], None if self.targets is None else self.targets[part]
+            yield self.rows[part], None if beside is None else beside[part]
+
+
+def beside_of(targets: Floats | None, weights: Floats | None) -> Floats | None:
+    """What a block function sees beside the rows: targets (n,), or for merged records the columns (weight, target)."""
+    if weights is None:
+        return targets
+    return weights[:, None] if targets is None else np.column_stack([weights, targets])
+
+
+def weights_of(beside: Floats | None) -> Floats | float:
+    """How many records each row of a block stands for, as a factor.
+
+    >>> weights_of(None), weights_of(np.array([[3.0, 0.5]]))
+    (1.0, array([3.]))
+    """
+    return 1.0 if beside is None or beside.ndim == 1 else beside[:, 0]
 
 
 def add_up(function: BlockFunction, blocks: Iterator[tuple[Any, Floats | None]], block_rows: int) -> tuple[Any, ...]:

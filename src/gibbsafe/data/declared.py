@@ -10,6 +10,7 @@ from typing import Any
 from gibbsafe.columns import Column
 from gibbsafe.data.files import CsvFormat, FileTable
 from gibbsafe.data.sources import batches_of, is_table
+from gibbsafe.data.stream import count_rows
 from gibbsafe.errors import DomainError
 
 __all__ = ["DeclaredTable"]
@@ -42,17 +43,21 @@ class DeclaredTable:
         declared = {column.name: _text_type(column) for column in (*self.raw, *self.prepared)}
         return declared | dict.fromkeys(self.others, "text")
 
-    def batches(self) -> Iterator[Any]:
-        """Yield record batches of the declared columns."""
+    def count_rows(self) -> int | None:
+        """Return the number of rows without decoding one, if the source can tell."""
+        return count_rows(self.source)
+
+    def batches(self, on_invalid: str = "error") -> Iterator[Any]:
+        """Yield record batches of the declared columns; undeclared entries are refused, or replaced by public values."""
         import pyarrow as pa
 
-        for batch in batches_of(self.source):
+        for batch in batches_of(self.source, on_invalid):
             present = batch.schema.names
             for name in self.wanted:
                 if present.count(name) != 1:
                     raise DomainError(f"column {name!r}: found {present.count(name)} times in the table, must be there once")
             columns = {column.name: batch.column(column.name) for column in self.raw}
-            columns |= {column.name: _prepare(column, batch.column(column.name)) for column in self.prepared}
+            columns |= {column.name: _prepare(column, batch.column(column.name), on_invalid) for column in self.prepared}
             columns |= {name: batch.column(name) for name in self.others}
             yield pa.RecordBatch.from_pydict(columns)
 
@@ -77,10 +82,10 @@ def _text_type(column: Column) -> str:
     return "text" if isinstance(first, str) else "truth" if isinstance(first, bool) else "number"
 
 
-def _prepare(column: Column, raw: Any) -> Any:
+def _prepare(column: Column, raw: Any, on_invalid: str) -> Any:
     """Return a column as models expect it: float64, or the declared level of each entry."""
     import pyarrow as pa
 
     if column.kind == "number":
-        return pa.array(column.values(raw))
-    return pa.array(list(column.levels or ())).take(pa.array(column.codes(raw)))
+        return pa.array(column.values(raw, on_invalid))
+    return pa.array(list(column.levels or ())).take(pa.array(column.codes(raw, on_invalid)))

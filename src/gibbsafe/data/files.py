@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import csv
 import difflib
-import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
-from gibbsafe.errors import DomainError
+from gibbsafe.data.csv_text import CsvFormat, count_records, delimiter_of, open_text, read_leniently
+from gibbsafe.data.sources import readable_text
+from gibbsafe.errors import DomainError, GibbsafeError
 
 __all__ = ["CsvFormat", "FileTable", "column_names"]
 
@@ -26,27 +27,19 @@ LONGEST_LINE = 2**20
 TEXT_TYPES = ("number", "text", "truth")
 
 
-@dataclass(frozen=True)
-class CsvFormat:
-    """How a CSV file is written."""
-
-    delimiter: str = ","
-    encoding: str = "utf-8"
-    decimal: str = "."
-
-
 @contextmanager
 def one_line_errors(path: Path) -> Iterator[None]:
-    """Turn what PyArrow, NumPy and the operating system raise about a file into one line."""
+    """Turn what PyArrow, NumPy and the operating system raise about a file into one line, which quotes nothing of the file."""
     import pyarrow as pa
 
     try:
         yield
-    except DomainError:
+    except GibbsafeError:
         raise
     except (pa.ArrowException, OSError, ValueError, EOFError, KeyError, LookupError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise DomainError(f"{path}: cannot be read ({' '.join(reason.split())[:240]})") from error
+        system = getattr(error, "strerror", None)  # the operating system knows the file's name, not what it holds
+        reason = str(system) if system else "damaged, or not what its name says"
+        raise DomainError(f"{path}: cannot be read ({reason})", private="" if system else str(error)[:240]) from None
 
 
 @dataclass(frozen=True)
@@ -69,19 +62,29 @@ class FileTable:
             raise DomainError(f"{self.path}: does not exist")
         _format_of(self.path)
 
-    def batches(self) -> Iterator[Any]:
-        """Yield record batches with the wanted columns."""
+    def count_rows(self) -> int:
+        """Return the number of rows: from the file's own account of it, or by the line ends of a CSV file."""
         with one_line_errors(self.path):
-            yield from _format_of(self.path).read(self)
+            return _format_of(self.path).count(self)
+
+    def batches(self, on_invalid: str = "error") -> Iterator[Any]:
+        """Yield record batches with the wanted columns; with ``on_invalid="replace"`` what cannot be read is missing."""
+        with one_line_errors(self.path):
+            if on_invalid != "replace":
+                yield from _format_of(self.path).read(self)
+            elif _format_of(self.path) is _CSV:
+                yield from _read_csv_leniently(self)
+            else:
+                yield from map(readable_text, _format_of(self.path).read(self))
 
     def check(self, present: Sequence[str]) -> list[str]:
         """Return the wanted names if each is there once; otherwise name the nearest ones that are there."""
         for name in self.wanted:
             found = present.count(name)
             if found != 1:
-                near = difflib.get_close_matches(name, list(present), n=3, cutoff=0.6)
-                hint = f"; did you mean {' or '.join(map(repr, near))}?" if near and not found else ""
-                raise DomainError(f"{self.path}: column {name!r} is there {found} times, must be there once{hint}")
+                near = difflib.get_close_matches(name, list(present), n=3, cutoff=0.6)  # records, in a file without a header
+                hint = f"did you mean {' or '.join(map(repr, near))}?" if near and not found else ""
+                raise DomainError(f"{self.path}: column {name!r} is there {found} times, must be there once", private=hint)
         return list(self.wanted)
 
 
@@ -95,25 +98,49 @@ def column_names(path: Path | str, csv_format: CsvFormat | None = None) -> list[
 # -- CSV ------------------------------------------------------------------------------------------------------------------
 
 
-def _delimiter(table: FileTable) -> str:
-    return "\t" if ".tsv" in table.path.name.lower() and table.csv_format.delimiter == "," else table.csv_format.delimiter
+def _bounded_lines(text: TextIO) -> Iterator[str]:
+    """Yield lines for a header's reader, a long one in pieces: a line without end would fill the memory."""
+    return iter(lambda: text.readline(LONGEST_LINE), "")
 
 
 def _csv_names(table: FileTable) -> list[str]:
     """Return the header: the first record of the file."""
-    import pyarrow as pa
-
-    stated = table.csv_format.encoding
-    encoding = "utf-8-sig" if stated.lower() in ("utf-8", "utf8", "utf_8") else stated  # a byte-order mark is no part of a name
-    with pa.input_stream(str(table.path)) as stream, io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
+    delimiter = delimiter_of(table.path, table.csv_format)
+    with open_text(table.path, table.csv_format) as text:
         try:
-            lines = iter(lambda: text.readline(LONGEST_LINE), "")  # a line without end would fill the memory
-            header = next(csv.reader(lines, delimiter=_delimiter(table)), None)
-        except UnicodeDecodeError as error:
-            raise DomainError(f"{table.path}: not {stated} text; declare its encoding under [csv]") from error
+            header = next(csv.reader(_bounded_lines(text), delimiter=delimiter), None)
+        except UnicodeDecodeError:
+            header = _lenient_header(table, delimiter)
     if not header or any("\0" in name for name in header):
         raise DomainError(f"{table.path}: empty, or not a text table; a CSV file begins with a line of column names")
     return header
+
+
+def _lenient_header(table: FileTable, delimiter: str) -> list[str] | None:
+    """Return the header if its own line is text of the encoding: text is decoded in pieces, records among them."""
+    with open_text(table.path, table.csv_format, errors="replace") as text:
+        header = next(csv.reader(_bounded_lines(text), delimiter=delimiter), None)
+    if header and any("\ufffd" in name for name in header):
+        raise DomainError(f"{table.path}: not {table.csv_format.encoding} text; declare its encoding under [csv]")
+    return header
+
+
+def _read_csv_leniently(table: FileTable) -> Iterator[Any]:
+    import pyarrow as pa
+
+    header = _csv_names(table)
+    table.check(header)
+    schema = _csv_schema(table)
+    yield _no_rows(schema, schema.names)
+    for columns in read_leniently(table.path, table.csv_format, header, dict(table.wanted), BATCH_ROWS):
+        yield pa.RecordBatch.from_pydict(columns, schema=schema)
+
+
+def _csv_schema(table: FileTable) -> Any:
+    import pyarrow as pa
+
+    kinds = {"number": pa.float64(), "text": pa.string(), "truth": pa.bool_()}
+    return pa.schema([(name, kinds[kind]) for name, kind in table.wanted.items()])
 
 
 def _read_csv(table: FileTable) -> Iterator[Any]:
@@ -122,14 +149,13 @@ def _read_csv(table: FileTable) -> Iterator[Any]:
 
     header = _csv_names(table)
     names = table.check(header)
-    kinds = {"number": pa.float64(), "text": pa.string(), "truth": pa.bool_()}
-    schema = pa.schema([(name, kinds[table.wanted[name]]) for name in names])
+    schema = _csv_schema(table)
     yield _no_rows(schema, names)
     try:
         reader = arrow_csv.open_csv(
             str(table.path),
             arrow_csv.ReadOptions(block_size=CSV_BLOCK, encoding=table.csv_format.encoding, use_threads=False),
-            arrow_csv.ParseOptions(delimiter=_delimiter(table), newlines_in_values=True),
+            arrow_csv.ParseOptions(delimiter=delimiter_of(table.path, table.csv_format), newlines_in_values=True),
             arrow_csv.ConvertOptions(
                 column_types=dict(zip(schema.names, schema.types, strict=True)),
                 include_columns=names,
@@ -140,18 +166,18 @@ def _read_csv(table: FileTable) -> Iterator[Any]:
     except pa.ArrowInvalid as error:
         if "Empty CSV file" in str(error):  # a header and nothing else
             return
-        raise DomainError(f"{table.path}: {_named_column(str(error), header)}") from error
+        what, text = _public_reason(str(error), header), " ".join(str(error).split())[:240]
+        raise DomainError(f"{table.path}: {what}; clean the table or use on_invalid='replace'", private=text) from None
 
 
-def _named_column(message: str, header: list[str]) -> str:
-    """Return PyArrow's message in one line, with a column's name for its number; what a broken row holds is left out."""
-    text = re.sub(r"(Expected \d+ columns, got \d+).*", r"\1", " ".join(message.split()))
-
-    def name(match: re.Match[str]) -> str:
-        index = int(match.group(1))
-        return f"column {header[index]!r}" if index < len(header) else match.group(0)
-
-    return re.sub(r"In CSV column #(\d+)", name, text)[:240]
+def _public_reason(message: str, header: list[str]) -> str:
+    """Return what PyArrow's message says without quoting an entry, a row's number or its length."""
+    if "UTF8" in message:
+        return "not text of the declared encoding; declare it under [csv]"
+    column = re.search(r"In CSV column #(\d+)", message)
+    if column and int(column.group(1)) < len(header):
+        return f"column {header[int(column.group(1))]!r}: an entry cannot be read as what is declared"
+    return "a row has not as many entries as there are columns" if "Expected" in message else "a row cannot be read"
 
 
 # -- Parquet and Arrow ----------------------------------------------------------------------------------------------------
@@ -186,6 +212,11 @@ def _no_rows(schema: Any, names: list[str]) -> Any:
     return pa.RecordBatch.from_pylist([], schema=chosen)
 
 
+def _parquet_rows(table: FileTable) -> int:
+    with _parquet(table) as file:
+        return int(file.metadata.num_rows)
+
+
 def _parquet_names(table: FileTable) -> list[str]:
     with _parquet(table) as file:
         return list(file.schema_arrow.names)
@@ -207,6 +238,16 @@ def _read_arrow(table: FileTable) -> Iterator[Any]:
             yield batch.select(names)
 
 
+def _arrow_rows(table: FileTable) -> int:
+    from pyarrow import ipc, memory_map
+
+    with memory_map(str(table.path)) as source:
+        if _magic(table.path) == b"ARROW1":
+            file = ipc.open_file(source)
+            return sum(file.get_batch(k).num_rows for k in range(file.num_record_batches))
+        return sum(batch.num_rows for batch in ipc.open_stream(source))
+
+
 def _arrow_names(table: FileTable) -> list[str]:
     from pyarrow import ipc, memory_map
 
@@ -226,20 +267,25 @@ def _numpy_columns(table: FileTable) -> Mapping[str, Any]:
     if loaded.dtype.names:
         return {name: loaded[name] for name in loaded.dtype.names}
     if loaded.ndim != 2 or (table.wanted and loaded.shape[1] != len(table.wanted)):
-        raise DomainError(f"{table.path}: shape {loaded.shape}, but {len(table.wanted)} columns are declared, in that order")
+        found = f"{loaded.shape[1]} columns" if loaded.ndim == 2 else f"{loaded.ndim} axes"
+        raise DomainError(f"{table.path}: {found}, but {len(table.wanted)} columns are declared, in that order")
     names = list(table.wanted) or [f"x{k}" for k in range(loaded.shape[1])]
     return {name: loaded[:, k] for k, name in enumerate(names)}
+
+
+def _numpy_rows(table: FileTable) -> int:
+    columns = _numpy_columns(table)
+    lengths = {columns[name].shape for name in table.check(list(columns))}
+    if len(lengths) != 1 or len(next(iter(lengths))) != 1:
+        raise DomainError(f"{table.path}: all columns must be of one length", private=f"they have shapes {sorted(lengths)}")
+    return int(next(iter(lengths))[0])
 
 
 def _read_numpy(table: FileTable) -> Iterator[Any]:
     import pyarrow as pa
 
     columns = _numpy_columns(table)
-    names = table.check(list(columns))
-    lengths = {columns[name].shape for name in names}
-    if len(lengths) != 1 or len(next(iter(lengths))) != 1:
-        raise DomainError(f"{table.path}: columns of shapes {sorted(lengths)}, but all must be of one length")
-    (rows,) = next(iter(lengths))
+    names, rows = table.check(list(columns)), _numpy_rows(table)
     for start in range(0, max(rows, 1), BATCH_ROWS):
         part = {name: np.ascontiguousarray(columns[name][start : start + BATCH_ROWS]) for name in names}
         yield pa.RecordBatch.from_pydict({name: pa.array(values) for name, values in part.items()})
@@ -252,12 +298,13 @@ def _read_numpy(table: FileTable) -> Iterator[Any]:
 class _Format:
     read: Callable[[FileTable], Iterator[Any]]
     names: Callable[[FileTable], list[str]]
+    count: Callable[[FileTable], int]
 
 
-_CSV = _Format(_read_csv, _csv_names)
-_PARQUET = _Format(_read_parquet, _parquet_names)
-_ARROW = _Format(_read_arrow, _arrow_names)
-_NUMPY = _Format(_read_numpy, lambda table: list(_numpy_columns(table)))
+_CSV = _Format(_read_csv, _csv_names, lambda table: count_records(table.path, table.csv_format))
+_PARQUET = _Format(_read_parquet, _parquet_names, _parquet_rows)
+_ARROW = _Format(_read_arrow, _arrow_names, _arrow_rows)
+_NUMPY = _Format(_read_numpy, lambda table: list(_numpy_columns(table)), _numpy_rows)
 FORMATS = {
     ".csv": _CSV,
     ".tsv": _CSV,

@@ -70,6 +70,16 @@ class SpilledBlocks:
         """Sum of ``function(rows, targets)`` over consecutive blocks of at most ``block_rows`` rows."""
         return add_up(function, self._blocks(block_rows), block_rows)
 
+    def take(self, records: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+        """Return rows and targets of these records, each read by itself."""
+        rows = np.empty((len(records), self.width), dtype=self.dtype)
+        targets = None if self.targets is None else np.empty(len(records))
+        for k, record in enumerate(records.tolist()):
+            rows[k] = self.rows.read(self.dtype, record * self.width, self.width)
+            if targets is not None and self.targets is not None:
+                targets[k] = self.targets.read(np.dtype(np.float64), record, 1)[0]
+        return rows.astype(np.float64, copy=False), targets
+
     def _blocks(self, block_rows: int) -> Iterator[tuple[Any, Any]]:
         """Yield (rows, targets) of every block; several blocks are read at once."""
         per_read = max(1, READ_BYTES // (self.dtype.itemsize * self.width * block_rows)) * block_rows

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe.data.blocks import Blocks, RowBlocks
+from gibbsafe.data.blocks import RowBlocks
+from gibbsafe.data.census import Census, Unit, array_rows
 from gibbsafe.data.sources import batches_of, is_table
 from gibbsafe.data.spool import Spool
 from gibbsafe.errors import DomainError
@@ -19,7 +17,7 @@ from gibbsafe.errors import DomainError
 if TYPE_CHECKING:
     from gibbsafe.models.model import EncodingOptions, Model
 
-__all__ = ["PersonCap", "encode_records"]
+__all__ = ["count_rows", "encode_records"]
 
 #: Most rows of a piece, and the share of the memory limit that its numbers may take.
 MOST_ROWS = 65_536
@@ -27,58 +25,53 @@ PIECE_SHARE = 1 / 32
 DEFAULT_MEMORY = 2**30
 
 
-class PersonCap:
-    """Keeps the first ``cap`` rows of every person of a stream. It remembers a 16-byte hash and a count per person."""
+def encode_records(
+    model: Model, data: Any, options: EncodingOptions, *, unit: Unit, persons: Any = None, memory: int | None = None
+) -> RowBlocks:
+    """Return encoded records: arrays at once, tables piece by piece, beyond the memory limit in a file.
 
-    def __init__(self, cap: int) -> None:
-        self._cap = cap
-        self._seen: dict[bytes, int] = {}
-
-    def keep(self, persons: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Return which rows of the next piece are kept."""
-        kept = np.zeros(len(persons), dtype=bool)
-        for position, person in enumerate(persons.tolist()):
-            if person is None or (isinstance(person, float) and math.isnan(person)):
-                raise DomainError(f"persons: row {position} has no identifier; every row needs one")
-            name = hashlib.blake2b(repr(person).encode(), digest_size=16).digest()
-            count = self._seen.get(name, 0)
-            kept[position] = count < self._cap
-            self._seen[name] = min(count + 1, self._cap)
-        return kept
-
-
-def encode_records(model: Model, data: Any, options: EncodingOptions, persons: Any, memory: int | None) -> RowBlocks:
-    """Return encoded records: arrays by the model at once, tables piece by piece, beyond the memory limit in a file.
-
-    The result is the same whatever the pieces are: encoding works row by row.
+    Encoding works row by row, so the result is the same whatever the pieces are. Every row passes the `Census`.
     """
+    census = Census(unit, options.on_invalid)
     if not is_table(data):
-        return model.encode(data, options, persons)
-    by_piece, spool, total = replace(options, n=None, rows_per_person=None), Spool(memory), 0
-    cap = None if options.rows_per_person is None else PersonCap(options.rows_per_person)
-    for piece in _pieces(data, memory):
+        names = None if persons is None else np.asarray(persons)
+        blocks = census.admit(model.encode(data, options), array_rows(data), names)
+        census.close()
+        return blocks
+    spool, total = Spool(memory), 0
+    for piece in _pieces(data, memory, options.on_invalid):
         last = total + piece.num_rows
+        names = _persons(piece, persons, total) if unit.of_persons else None
         try:
-            block = model.encode(piece, by_piece, None)
-            if cap is not None:
-                kept = cap.keep(_persons(piece, persons, total))
-                block = Blocks(block.rows[kept], None if block.targets is None else block.targets[kept])
+            block = census.admit(model.encode(piece, options), piece.num_rows, names)
         except DomainError as error:
-            raise DomainError(f"rows {total} to {last - 1}: {error}" if total else str(error)) from error
+            raise DomainError(str(error), private=f"in rows {total} to {last - 1}" if total else "") from None
         spool.add(block)
         total = last
-    if options.n is not None and options.n != total:
-        raise DomainError(f"data: {total} records, but the plan declares n = {options.n}; make a plan for this n")
+    census.close()
     return spool.finish()
 
 
-def _pieces(data: Any, memory: int | None) -> Iterator[Any]:
+def count_rows(data: Any) -> int | None:
+    """Return the number of records without decoding one: from lengths, metadata or line ends; None for a stream read once."""
+    if hasattr(data, "count_rows"):  # our own tables
+        return data.count_rows()  # type: ignore[no-any-return]
+    if not is_table(data):
+        return array_rows(data)
+    for name in ("num_rows", "height"):  # PyArrow, polars
+        if isinstance(getattr(data, name, None), int):
+            return int(getattr(data, name))
+    shape = getattr(data, "shape", None)
+    return int(shape[0]) if isinstance(shape, tuple) and shape and isinstance(shape[0], int) else None
+
+
+def _pieces(data: Any, memory: int | None, on_invalid: str) -> Iterator[Any]:
     """Yield tables of a limited number of rows; one without rows if there are none."""
     import pyarrow as pa
 
     room = int((memory or DEFAULT_MEMORY) * PIECE_SHARE)
     schema, empty = None, True
-    for batch in batches_of(data):
+    for batch in batches_of(data, on_invalid):
         schema = batch.schema
         rows = min(MOST_ROWS, max(256, room // (8 * max(1, len(schema)))))
         for start in range(0, batch.num_rows, rows):
@@ -88,15 +81,12 @@ def _pieces(data: Any, memory: int | None) -> Iterator[Any]:
         yield schema.empty_table()
 
 
-def _persons(piece: Any, persons: Any, first: int) -> npt.NDArray[Any]:
+def _persons(piece: Any, persons: Any, first: int) -> npt.NDArray[Any] | None:
     """Return the identifiers of a piece: a column of it, or the same rows of an array beside it."""
     if persons is None:
-        raise DomainError("persons: rows_per_person is declared, so pass an identifier per row (persons=...)")
+        return None
     if isinstance(persons, str):
         if piece.schema.names.count(persons) != 1:
             raise DomainError(f"column {persons!r}: found {piece.schema.names.count(persons)} times, must be there once")
         return np.array(piece.column(persons).to_pylist(), dtype=object)
-    listed = np.asarray(persons)
-    if len(listed) < first + piece.num_rows:
-        raise DomainError(f"persons: {len(listed)} identifiers, but there are more rows")
-    return listed[first : first + piece.num_rows].astype(object)
+    return np.asarray(persons)[first : first + piece.num_rows].astype(object)

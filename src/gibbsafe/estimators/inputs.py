@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -40,17 +41,39 @@ def refused_in_one_line() -> Iterator[None]:
     try:
         yield
     except TypeError as error:
-        raise DomainTypeError(_one_line(error)) from None
+        raise DomainTypeError(_public(error), private=str(error)) from None
     except ValueError as error:
-        raise DomainError(_one_line(error)) from None
+        raise DomainError(_public(error), private=str(error)) from None
 
 
-def _one_line(error: Exception) -> str:
+#: What scikit-learn says without quoting an entry, each up to where a count or a value may follow.
+_PUBLIC = (
+    r"The feature names(.|\n)*",
+    r"Expected 2D array, got \w+ array instead",
+    r"Found array with (dim \d+|0 \w+\(s\) \(shape=\(\d*, *\d*\)\)).*",
+    r"Input \w+ contains (NaN|infinity).*",
+    r"X has \d+ features, but \w+ is expecting \d+ features as input",
+    r"(Sparse data was passed|Complex data not supported).*",
+    r".*argument must be a string or a (real )?number.*",
+    r"(This|Estimator) .*requires y to be passed.*",
+    r"Found input variables with inconsistent numbers of samples",
+    r"y should be a 1d array",
+    r"could not convert string to float",
+    r"dtype='numeric' is not compatible with arrays of bytes/strings",
+)
+
+
+def _public(error: Exception) -> str:
+    """Return what scikit-learn says as far as it is about the form of the input: no entries, no numbers of rows."""
     text = str(error)
     if text.startswith("The feature names"):
         return text
     first, *others = text.splitlines() or [""]
-    return " ".join([first, *(line for line in others if line.startswith("Reshape"))])
+    known = next((match.group(0) for pattern in _PUBLIC if (match := re.match(pattern, first))), None)
+    if known is None:
+        return "X, y: not arrays of numbers as scikit-learn takes them"
+    without_rows = re.sub(r"shape=\(\d*, *(\d*)\)", r"shape=(, \1)", known)
+    return " ".join([without_rows, *(line for line in others if line.startswith("Reshape"))])
 
 
 def pairs(bounds: Any, columns: int) -> tuple[tuple[Any, Any], ...]:

@@ -80,8 +80,12 @@ def _data_noise(plan: Plan, variance: Array, dispersion: float | None) -> tuple[
     if isinstance(model, WelschLocation):
         if plan.n is None:
             raise PremiseError(f"n: the data noise of {model.name}, which is no likelihood, needs a public guess; plan with one")
-        worst = plan.rows_per_person * plan.n / (math.e * model.scale**2)
+        worst = plan.rows_per_person**2 * plan.n / (math.e * model.scale**2)  # n persons with up to k rows that may agree
         return beta**2 * worst * variance**2, "the location minimises the expected loss of records drawn independently"
+    if not type(model).is_likelihood:
+        raise PremiseError(
+            f"is_likelihood: {model.name} does not declare its loss a likelihood, and no other bound on noise is known"
+        )
     factor = plan.rows_per_person * (1.0 if dispersion is None else dispersion)
     more = f", {factor:g} times as noisy" if factor != 1 else ""
     return beta * factor * variance, "records are independent and follow the declared likelihood" + more

@@ -39,8 +39,8 @@ CENTRE_FAILURE = 0.01
 
 
 def declares_likelihood(model: Model) -> bool:
-    """Return whether the loss is the negative log-likelihood of records: then the model knows how to simulate them."""
-    return type(model).simulate is not Model.simulate
+    """Return whether the model declares its loss to be the negative log-likelihood of records (`Model.is_likelihood`)."""
+    return type(model).is_likelihood is True
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _noise(plan: Plan, dispersion: float | None) -> Noise:
         return Noise(stage.inverse_temperature, rows * (worst if dispersion is None else dispersion), 0.0)
     if plan.n is None:
         raise PremiseError(f"n: the data noise of {model.name}, which is no likelihood, needs a public guess; plan with one")
-    return Noise(stage.inverse_temperature, None, rows * plan.n * model.loss.lipschitz**2)
+    return Noise(stage.inverse_temperature, None, rows**2 * plan.n * model.loss.lipschitz**2)  # n persons, rows may agree
 
 
 def _assumptions(plan: Plan, radius: float, dispersion: float | None) -> list[str]:
@@ -91,7 +91,7 @@ def _assumptions(plan: Plan, radius: float, dispersion: float | None) -> list[st
         unit = " (unit variance per coordinate: state dispersion otherwise)" if model.name == "GaussianMean" else ""
         lines.append(f"records are independent and follow the declared likelihood{extra}{unit}, and clipping binds rarely")
     if plan.adjacency == Adjacency.ADD_REMOVE and not declares_likelihood(model):
-        lines.append(f"there are about {plan.n:,} records, as the plan guesses")
+        lines.append(f"there are about {plan.n:,} {'records' if plan.rows_per_person == 1 else 'persons'}, as the plan guesses")
     return lines
 
 
@@ -106,20 +106,25 @@ class Pull:
     widest: float
 
 
-def _pull(stage: Stage, curvature: float) -> Pull:
+def _pull(stage: Stage, sampler: str, curvature: float) -> Pull:
     """Return W and the widest spread. Exact draws have W = M and C ≤ M⁻¹ (Brascamp–Lieb).
 
-    T Langevin steps of size h in a direction of precision λ leave a pull of s = m/λ + aᵀ(1 − m/λ), a = 1 − hλ, and a variance
-    v = 2(1 − a²ᵀ)/(λ(2 − hλ)). Both are functions of λ, known to lie between m and m + ``curvature``: W is the largest s/v.
+    A chain of T steps in a direction of precision λ keeps a share aᵀ of its start, so it leaves a pull of s = m/λ + aᵀ(1 − m/λ).
+    Langevin steps of size h have a = 1 − hλ and a variance v = 2(1 − a²ᵀ)/(λ(2 − hλ)); proximal rounds a = 1/(1 + hλ/m) and
+    v = (1 − a²ᵀ)/λ. All are functions of λ, known to lie between m and m + ``curvature``: W is the largest s/v.
     """
     precision = np.array(stage.prior_precision)
     if stage.step is None or stage.steps is None:
         return Pull(precision, float(1 / precision.min()))
     low = float(precision.min())
     rates = np.geomspace(low, low + curvature, 4001)
-    keep = (1 - stage.step * rates) ** stage.steps
+    if sampler == "langevin":
+        keep = (1 - stage.step * rates) ** stage.steps
+        variance = 2 * (1 - keep**2) / (rates * (2 - stage.step * rates))
+    else:
+        keep = np.exp(-stage.steps * np.log1p(stage.step * rates / low))
+        variance = (1 - keep**2) / rates
     pull = low / rates + np.abs(keep) * (1 - low / rates)
-    variance = 2 * (1 - keep**2) / (rates * (2 - stage.step * rates))
     return Pull(np.full(len(precision), float((pull / variance).max())), float(variance.max()))
 
 
@@ -128,7 +133,8 @@ def _centre_distance(plan: Plan, radius: float) -> float:
     total, d = radius, plan.model.parameters
     for stage in plan.stages[:-1]:
         assert isinstance(plan.model, GibbsModel)
-        pull = _pull(stage, stage.inverse_temperature * (plan.n or 0) * plan.model.loss.smoothness)
+        rows = plan.rows_per_person * (plan.n or 0)
+        pull = _pull(stage, plan.sampler, stage.inverse_temperature * rows * plan.model.loss.smoothness)
         noise = pull.widest + stage.inverse_temperature / (4 * min(stage.prior_precision))
         total += math.sqrt(noise * float(2 * gammaincinv(d / 2, 1 - CENTRE_FAILURE / len(plan.stages))))
     return total
@@ -184,7 +190,7 @@ def gibbs_intervals(release: Release, level: float, radius: float, dispersion: f
     assert isinstance(model, GibbsModel)
     directions = (model.to_original(np.eye(model.parameters)) - model.to_original(np.zeros((1, model.parameters)))).T
     smooth = model.loss.smoothness if math.isfinite(model.loss.smoothness) else 0.0
-    pull = _pull(stage, stage.inverse_temperature * (plan.n or 0) * smooth)
+    pull = _pull(stage, plan.sampler, stage.inverse_temperature * plan.rows_per_person * (plan.n or 0) * smooth)
     noise = _noise(plan, dispersion)
     setting = Setting(release, level, radius, directions, pull, noise, _assumptions(plan, radius, dispersion))
     if len(release.draws) > model.parameters + 1 and math.isfinite(model.loss.self_concordance):

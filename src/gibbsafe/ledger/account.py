@@ -14,7 +14,7 @@ from gibbsafe.ledger.anchor import Anchor, Mark, anchor_at, require_anchored
 from gibbsafe.ledger.caps import CURRENCIES, Caps
 from gibbsafe.ledger.database import Database
 from gibbsafe.ledger.journal import canonical, digest, link, now
-from gibbsafe.ledger.prices import price, proved
+from gibbsafe.ledger.prices import of_plan, price, proved
 from gibbsafe.ledger.recompute import State, recompute
 from gibbsafe.ledger.units import as_float
 from gibbsafe.plan import Plan
@@ -89,7 +89,7 @@ class Account:
         token = secrets.token_hex(16)
         about = {"plan_sha256": digest(text), "token_sha256": digest(token), "who": who or current_user(), "reason": reason or ""}
         about |= {} if signer is None else {"signer": signer}
-        made = self._append_charge("charge", key or digest(text), plan.guarantee, unit, about=about, plan=text, dataset=dataset)
+        made = self._append_charge("charge", key or digest(text), of_plan(plan), unit, about=about, plan=text, dataset=dataset)
         return replace(made, receipt={**(made.receipt or {}), "token": token})
 
     def spend(

@@ -13,6 +13,8 @@ itself**, never the amount spent so far: a running sum tested against δ is unso
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
@@ -22,7 +24,7 @@ from gibbsafe._validate import choice, probability
 from gibbsafe.errors import BudgetError
 from gibbsafe.ledger.units import as_float, as_fraction, at_least, cap_units
 from gibbsafe.privacy import Budget
-from gibbsafe.privacy.profiles import gaussian_delta, gaussian_mu, slack_delta, zcdp_delta
+from gibbsafe.privacy.profiles import gaussian_delta, slack_delta, zcdp_delta
 
 __all__ = ["CURRENCIES", "Caps", "caps_for", "claimed_delta"]
 
@@ -30,6 +32,8 @@ __all__ = ["CURRENCIES", "Caps", "caps_for", "claimed_delta"]
 CURRENCIES = {"gaussian": "μ²", "zcdp": "ρ", "pure": "ε"}
 #: Share of δ kept for total-variation slack and for the δᵢ of releases, half each.
 DEFAULT_RESERVE = 0.1
+#: Doubles beyond a cap that are tried as well.
+NEIGHBOURS = 64
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,9 @@ def caps_for(budget: Budget, currency: str, reserve: float | None = None) -> Cap
     share = 1.0 if currency == "pure" else probability("reserve", DEFAULT_RESERVE if reserve is None else reserve)
     failure = down(budget.delta * share / 2)
     slack = down(down(failure) / up(slack_delta(budget.epsilon, 1.0)))
-    rest = (budget.delta - failure - up(slack_delta(budget.epsilon, slack))) * (1 - 2.0**-36)  # room for roundings
+    rest = budget.delta
+    if failure > 0:
+        rest = (budget.delta - failure - up(slack_delta(budget.epsilon, slack))) * (1 - 2.0**-36)  # room for roundings
     caps = Caps(_main_cap(budget.epsilon, rest, currency), cap_units(slack), cap_units(failure))
     if Fraction(claimed_delta(budget.epsilon, currency, caps)) > Fraction(budget.delta):
         raise BudgetError(f"budget {budget}: no caps fit below it; choose a larger delta")
@@ -81,16 +87,38 @@ def _main_cap(epsilon: float, delta: float, currency: str) -> int:
     if currency == "pure":
         return cap_units(epsilon)
     if currency == "zcdp":
-        return cap_units(greatest(lambda rho: zcdp_delta(epsilon, rho) <= delta))
-    return cap_units(Fraction(gaussian_mu(epsilon, delta)) ** 2)
+        return cap_units(_last(lambda rho: zcdp_delta(epsilon, rho) <= delta))
+    return cap_units(Fraction(_last(lambda mu: gaussian_delta(epsilon, mu) <= delta)) ** 2)
+
+
+def _last(admitted: Callable[[float], bool]) -> float:
+    """Return the greatest double that is admitted, looking a little beyond where the rounding of a profile may hide one.
+
+    A plan that spends the whole budget found its parameter by another search: the cap must not be below it. Every number that is
+    tried is admitted by the same upper bound on δ, so nothing rests on the search.
+    """
+    best = value = greatest(admitted)
+    for _ in range(NEIGHBOURS if 0 < best < math.inf else 0):
+        value = math.nextafter(value, math.inf)
+        best = value if admitted(value) else best
+    return best
+
+
+def _root(square: Fraction) -> float:
+    """Return the smallest double whose square is not below ``square``, up to one: exact where it is the square of a double."""
+    root = math.sqrt(at_least(square))
+    below = math.nextafter(root, 0.0)
+    if Fraction(below) ** 2 >= square:
+        return below
+    return root if Fraction(root) ** 2 >= square else math.nextafter(root, math.inf)
 
 
 def claimed_delta(epsilon: float, currency: str, caps: Caps) -> float:
     """Return an upper bound on δ at ε of whatever an analyst does within the caps, to the last digit."""
-    main = up(as_float(caps.main))
+    main = as_fraction(caps.main)
     if currency == "gaussian":
-        profile = gaussian_delta(epsilon, up(main**0.5))
+        profile = gaussian_delta(epsilon, _root(main))
     else:
-        profile = 0.0 if currency == "pure" else zcdp_delta(epsilon, main)
+        profile = 0.0 if currency == "pure" else zcdp_delta(epsilon, at_least(main))
     slack = slack_delta(epsilon, up(as_float(caps.slack))) if caps.slack else 0.0
     return at_least(Fraction(profile) + Fraction(slack) + as_fraction(caps.failure))

@@ -7,12 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 from gibbsafe.errors import BudgetError
-from gibbsafe.ledger.caps import Caps
+from gibbsafe.ledger.caps import CURRENCIES, Caps
 from gibbsafe.ledger.units import charge_units
-from gibbsafe.privacy import Adjacency, Composition, EstimatedPrivacy, Guarantee, MetricDP
+from gibbsafe.plan import Plan
+from gibbsafe.privacy import Adjacency, ApproximateDP, Composition, EstimatedPrivacy, Guarantee, MetricDP
 from gibbsafe.privacy.composition import compose
 
-__all__ = ["Terms", "price", "proved"]
+__all__ = ["Terms", "of_plan", "price", "proved"]
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,29 @@ def proved(claim: Any, distance: float | None = None) -> Guarantee:
     if isinstance(claim, MetricDP):
         if distance is None:
             raise BudgetError(f"{claim}: a metric claim has a price at a stated distance only; state distance=...")
-        return claim.at(distance)
+        return claim.at(distance).under(Adjacency.REPLACE_ONE)  # a metric compares data sets of one size
     if not isinstance(claim, Guarantee):
         raise BudgetError(f"{claim!r}: not a guarantee of gibbsafe.privacy")
     return claim
+
+
+def of_plan(plan: Plan) -> Guarantee:
+    """Return what a plan is charged for: its guarantee, or the (ε, δ) it was planned for where no currency describes it.
+
+    An exact profile (an untrimmed Beta posterior) has no μ, no ρ and no pure ε. It enters like an external (ε, δ)-DP release: by
+    its ε at the plan's own δ, and by that δ, for which the account needs a reserve.
+    """
+    guarantee = plan.guarantee
+    if any(_pair(guarantee, currency) is not None for currency in CURRENCIES):
+        return guarantee
+    return ApproximateDP(plan.budget.claim(guarantee), plan.budget.delta, adjacency=guarantee.adjacency)
+
+
+def _pair(guarantee: Guarantee, currency: str) -> tuple[float, float] | None:
+    """Return (parameter, δ) in a currency, without the slack; None where the guarantee has none."""
+    slack = guarantee.slack if isinstance(guarantee, Composition) else 0.0
+    exact = compose([Composition(guarantee.parts)]) if slack else guarantee  # type: ignore[attr-defined]
+    return {"gaussian": exact._gaussian, "zcdp": exact._concentrated, "pure": exact._pure}[currency]()
 
 
 def price(guarantee: Guarantee, terms: Terms) -> Caps:
@@ -47,8 +67,7 @@ def price(guarantee: Guarantee, terms: Terms) -> Caps:
         stated = "unstated" if guarantee.adjacency is None else guarantee.adjacency.value
         raise BudgetError(f"adjacency of {guarantee} is {stated}, but the account is about {terms.adjacency.value}")
     slack = guarantee.slack if isinstance(guarantee, Composition) else 0.0
-    exact = compose([Composition(guarantee.parts)]) if slack else guarantee  # type: ignore[attr-defined]
-    pair = {"gaussian": exact._gaussian, "zcdp": exact._concentrated, "pure": exact._pure}[terms.currency]()
+    pair = _pair(guarantee, terms.currency)
     if pair is None:
         names = {"gaussian": "a Gaussian-DP", "zcdp": "a zCDP", "pure": "a pure-DP"}
         raise BudgetError(f"{guarantee}: implies no {names[terms.currency]} guarantee, so this account cannot charge it")

@@ -69,6 +69,7 @@ class BayesianNetwork(TableFamily):
     """
 
     name = "BayesianNetwork"
+    is_likelihood = True
     states: Any
     parents: Any = field(default_factory=dict)
     smallest_probability: Any
@@ -163,9 +164,9 @@ class BayesianNetwork(TableFamily):
         return tuple(names)
 
     @property
-    def record_width(self) -> float:
+    def block_widths(self) -> tuple[float, ...]:
         """One factor per node."""
-        return up(math.fsum(table.width for table in self.tables))
+        return tuple(table.width for table in self.tables)
 
     def cell_guarantee(self, node: str, inverse_temperature: float = 1.0) -> BoundedRange:
         """Return what a draw reveals of one cell of a row: 2β times the widths of the node's factor and its children's (E19)."""
@@ -199,11 +200,10 @@ class BayesianNetwork(TableFamily):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return the codes of every row, one column per node; columns of a table are found by name."""
-        columns, person = read_states(data, self.nodes, persons)
-        codes = encode_columns(columns, self.states, options.on_invalid)
-        return Blocks(codes[options.kept(len(codes), person)])
+        columns = read_states(data, self.nodes)
+        return Blocks(encode_columns(columns, self.states, options.on_invalid))
 
     @cached_property
     def _groups(self) -> list[tuple[dict[int, int], tuple[int, ...]]]:

@@ -38,7 +38,8 @@ class BernoulliLogit(GibbsModel):
     """
 
     name = "BernoulliLogit"
-    samplers = ("inverse-cdf", "shell", "langevin")
+    is_likelihood = True
+    samplers = ("inverse-cdf", "shell", "proximal", "langevin")
     labels: tuple[Any, Any] = (0, 1)
     target: str = "y"
 
@@ -57,7 +58,7 @@ class BernoulliLogit(GibbsModel):
 
     def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
         """Return the constants; the difference of two records is linear in θ with slope 0 or ±1."""
-        precision = float(prior_precision[0])
+        precision, public = float(prior_precision[0]), adjacency == Adjacency.REPLACE_ONE and n is not None
         return Constants(
             lipschitz=(float(rows_per_person),),
             difference_lipschitz=(float(rows_per_person),),
@@ -65,16 +66,16 @@ class BernoulliLogit(GibbsModel):
             smoothness=self.loss.smoothness,
             prior_precision=precision,
             prior_smoothness=precision,
-            n=n if adjacency == Adjacency.REPLACE_ONE else None,
+            n=n if public else None,
+            maximum_n=n * rows_per_person if public and n is not None and rows_per_person > 1 else None,
             dimension=1,
         )
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return outcomes as rows ±1."""
-        outcomes, person = read_response(data, self.target, persons)
+        outcomes = read_response(data, self.target)
         signs = Labels(*self.labels).encode(outcomes, options.on_invalid)
-        kept = options.kept(len(signs), person)
-        return Blocks(signs[kept][:, None].astype(options.storage))
+        return Blocks(signs[:, None].astype(options.storage))
 
     def corners(self) -> list[Any]:
         """Return one outcome of each label."""

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln, expit, logit
+from scipy.special import betaln, expit, logit, xlogy
 
 from gibbsafe._numerics import down, up
 from gibbsafe._validate import count, fail, positive
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.sources import read_response
-from gibbsafe.domains import Labels
+from gibbsafe.domains import Labels, as_column
 from gibbsafe.errors import DomainError
 from gibbsafe.models.classifier import check_labels
 from gibbsafe.models.family import Family, check_trim
 from gibbsafe.models.model import Array, EncodingOptions, Model, register
 from gibbsafe.privacy import Adjacency, Budget, Metric
+from gibbsafe.privacy.beta import LARGEST_N
 from gibbsafe.samplers.interval import IntervalPosterior
 from gibbsafe.samplers.trimmed import draw_beta, log_beta_mass
 from gibbsafe.theorems import Constants, get
@@ -61,6 +62,17 @@ class BetaPosterior(IntervalPosterior):
         return np.asarray(draw_beta(self.a, self.b, self.low, self.high, count, generator))[:, None]
 
 
+def _log_likelihood_ratio(shape: float, n: int) -> float:
+    """Return ln of C = sup over k and θ of θ^k(1 − θ)^{n−k} B(α, α)/B(α + k, α + n − k), the k that is worst included (E16).
+
+    The likelihood is largest at θ = k/n. The ends k = 0 and n are the worst only for large α (Beta(.01, .01), n = 10: 124.9,
+    where they have 2.06).
+    """
+    k = np.arange(n + 1, dtype=np.float64)
+    likelihood = xlogy(k, k / n) + xlogy(n - k, (n - k) / n)
+    return float(np.max(likelihood + betaln(shape, shape) - betaln(shape + k, shape + n - k)))
+
+
 @register
 @dataclass(frozen=True, kw_only=True)
 class BetaBernoulli(Family):
@@ -79,6 +91,7 @@ class BetaBernoulli(Family):
     """
 
     name = "BetaBernoulli"
+    is_likelihood = True
     theorems = (*Family.theorems, "beta-bernoulli")
     samplers = ("closed-form", "trimmed")
     metric: ClassVar[Metric] = Metric.hamming()
@@ -133,8 +146,9 @@ class BetaBernoulli(Family):
             prior = (self.alpha, self.beta) if alone else None
             return Constants(beta_prior=prior, n=public_n, dimension=1, **self._stochastic(public_n, alone))
         a, b = self.trim
-        width = self.trials * up(float(logit(b) - logit(a)))
-        single = self.trials * up(max(math.log(b / a), math.log1p(-a) - math.log1p(-b)))
+        gap = up(b - a)  # log1p of ratios: differences of logarithms would cancel for narrow trims
+        single = self.trials * up(up(max(math.log1p(gap / a), math.log1p(gap / (1 - b)))))
+        width = self.trials * up(up(math.log1p(gap / a) + math.log1p(gap / (1 - b))))
         largest = self.trials * up(max(abs(float(logit(a))), abs(float(logit(b)))))
         return Constants(
             **self.ranges(width, single, rows_per_person),
@@ -147,10 +161,13 @@ class BetaBernoulli(Family):
 
     def _stochastic(self, n: int | None, alone: bool) -> dict[str, Any]:
         """Return c, L₀ and C of Assumption 2 for a symmetric untrimmed prior (Lemma 21 with erratum E16)."""
-        if self.alpha != self.beta or n is None or not alone:
+        if self.alpha != self.beta or n is None or not alone or n > LARGEST_N:
             return {}
         rate = down(math.exp((1 - 2 * self.alpha) * math.log(2) - float(betaln(self.alpha, self.alpha))))
-        ratio = up(math.exp(min(700.0, float(betaln(self.alpha, self.alpha) - betaln(self.alpha, self.alpha + n)))))
+        log_ratio = _log_likelihood_ratio(self.alpha, n)
+        if log_ratio > 700:
+            return {}  # beyond the floats, and far beyond saying anything
+        ratio = math.exp(log_ratio) * (1 + 1e-12 * (n + 100))  # the logarithms grow with n, and their rounding with them
         return {"stochastic_rate": rate, "stochastic_floor": 0.0, "likelihood_ratio_bound": ratio, "metric_diameter": 1.0}
 
     @classmethod
@@ -180,26 +197,24 @@ class BetaBernoulli(Family):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return the number of successes of each record."""
-        outcomes, person = read_response(data, self.target, persons)
+        outcomes = read_response(data, self.target)
         if self.trials == 1:
             successes = (Labels(*self.labels).encode(outcomes, options.on_invalid) + 1) / 2
         else:
             successes = self._counts(outcomes, options.on_invalid)
-        return Blocks(successes[options.kept(len(successes), person)][:, None])
+        return Blocks(successes[:, None])
 
     def _counts(self, outcomes: Any, on_invalid: str) -> Array:
-        try:
-            counts = np.asarray(outcomes, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DomainError(f"{self.target}: counts of successes must be numbers ({error})") from error
-        if counts.ndim != 1:
-            raise DomainError(f"{self.target}: shape {counts.shape}, but counts are one column")
+        counts = as_column(outcomes, self.target, on_invalid)
         valid = (counts >= 0) & (counts <= self.trials) & (counts == np.floor(counts))
         if not valid.all() and on_invalid != "replace":
             row = int(np.argmin(valid))
-            raise DomainError(f"{self.target}: row {row} is {counts[row]:g}, not a whole number from 0 to {self.trials}")
+            raise DomainError(
+                f"{self.target}: a record is not a whole number from 0 to {self.trials}; clean it or use on_invalid='replace'",
+                private=f"row {row} is {counts[row]:g}",
+            )
         return np.where(valid, counts, 0.0)
 
     def posterior(self, data: Blocks, stage: Stage, centre: Array) -> BetaPosterior:

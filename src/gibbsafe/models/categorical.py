@@ -37,6 +37,7 @@ class Categorical(TableFamily):
     """
 
     name = "Categorical"
+    is_likelihood = True
     metric: ClassVar[Metric] = Metric.hamming()
     states: tuple[Any, ...] | int
     smallest_probability: float
@@ -65,9 +66,9 @@ class Categorical(TableFamily):
         return (Table(1, len(self._states), self.smallest_probability, self.concentration),)
 
     @property
-    def record_width(self) -> float:
+    def block_widths(self) -> tuple[float, ...]:
         """One factor."""
-        return self.tables[0].width
+        return (self.tables[0].width,)
 
     @classmethod
     def trimmed_for(cls, budget: Budget, *, states: Any, draws: int = 1, **declaration: Any) -> Self:
@@ -75,11 +76,11 @@ class Categorical(TableFamily):
         listed = check_states("states", states)
         return cls(states=listed, smallest_probability=smallest_for(budget, len(listed), 1, draws), **declaration)
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return the code of every record's state."""
-        values, person = read_response(data, self.target, persons)
+        values = read_response(data, self.target)
         codes = encode_states(values, self._states, options.on_invalid, self.target)
-        return Blocks(codes[options.kept(len(codes), person)][:, None])
+        return Blocks(codes[:, None])
 
     def count_cells(self, data: Blocks) -> Array:
         """Return how often each state occurs."""

@@ -32,6 +32,7 @@ class ExponentialRate(RateFamily):
     """
 
     name = "ExponentialRate"
+    is_likelihood = True
     power = 1.0
     parameter = "rate"
     metric: ClassVar[Metric] = Metric.absolute()
@@ -59,7 +60,10 @@ class ExponentialRate(RateFamily):
         negative = records < 0
         if negative.any() and on_invalid != "replace":
             row = int(np.argmax(negative))
-            raise DomainError(f"{self.target}: row {row} is {records[row]:g}, but exponential records are 0 or above")
+            raise DomainError(
+                f"{self.target}: a record is below 0, where exponential ones are not; clean it or use on_invalid='replace'",
+                private=f"row {row} is {records[row]:g}",
+            )
         return np.maximum(records, 0.0)
 
     def simulate(self, draw: Array, rows: int, generator: np.random.Generator, features: Any = None) -> Array:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -125,3 +126,13 @@ class Family(Model):
         """
         pair = replace if rows_per_person == 1 else max(replace, single)
         return {"difference_range": up(pair * rows_per_person), "loss_range": up(single * rows_per_person)}
+
+    def block_ranges(self, widths: Sequence[float], rows_per_person: int) -> dict[str, Any]:
+        """Return the same per independent block of parameters: 2w for a replaced record, w for an added one, times the rows.
+
+        All rows of a person may vary the same block, so each block's range is multiplied.
+        """
+        if len(widths) == 1:
+            return self.ranges(2 * widths[0], widths[0], rows_per_person)
+        single = tuple(up(width * rows_per_person) for width in widths)
+        return {"difference_range": tuple(2 * width for width in single), "loss_range": single}

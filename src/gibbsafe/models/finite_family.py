@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -21,6 +22,7 @@ from gibbsafe.models.family import Family
 from gibbsafe.models.model import Array, EncodingOptions, Model, register
 from gibbsafe.models.states import check_states, count_states, encode_states, levels_of
 from gibbsafe.privacy import Adjacency, Metric
+from gibbsafe.samplers.discrete import ExactLaw, exact_law, needed_bits
 from gibbsafe.theorems import Constants
 
 if TYPE_CHECKING:
@@ -39,10 +41,35 @@ MOST_PAIRS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class FinitePosterior:
-    """Weights over finitely many parameters; ``log_weights`` need not be normalised."""
+    """Weights prior·exp(β Σ counts·log-likelihood) over finitely many parameters.
+
+    The logarithms of prior and likelihood, β and the counts are taken for the exact numbers that they are as doubles; draws have
+    exactly the weights of `law`, which differ from these by rounding to ``bits`` bits.
+    """
 
     points: Array
-    log_weights: Array
+    log_prior: Array
+    log_likelihood: Array
+    counts: Array
+    inverse_temperature: float
+    bits: int
+
+    @cached_property
+    def log_weights(self) -> Array:
+        """Logarithms of the weights, not normalised, in floating point: for densities and audits, never for draws."""
+        return np.asarray(self.log_prior + self.inverse_temperature * (self.log_likelihood @ self.counts))
+
+    @cached_property
+    def law(self) -> ExactLaw:
+        """The law of a draw: weights as whole numbers times powers of two, from exact logarithms."""
+        seen = np.flatnonzero(self.counts)
+        times = [int(self.counts[k]) for k in seen]
+        beta = Fraction(self.inverse_temperature)
+        exact = [
+            Fraction(prior) + beta * sum((c * Fraction(x) for c, x in zip(times, row, strict=True)), Fraction(0))
+            for prior, row in zip(self.log_prior.tolist(), self.log_likelihood[:, seen].tolist(), strict=True)
+        ]
+        return exact_law(exact, self.bits)
 
     @property
     def probabilities(self) -> Array:
@@ -62,10 +89,8 @@ class FinitePosterior:
         return np.where(close, -self.log_weights[nearest], math.inf)
 
     def draw(self, count: int, generator: np.random.Generator) -> Array:
-        """Return draws (count, 1): the cumulated masses inverted."""
-        cumulated = np.cumsum(self.probabilities)
-        picked = np.searchsorted(cumulated, generator.random(count) * cumulated[-1], side="right")
-        return np.asarray(self.points[np.minimum(picked, len(self.points) - 1)][:, None])
+        """Return draws (count, 1), exactly distributed as `law`."""
+        return np.asarray(self.points[self.law.draw(count, generator)][:, None])
 
     def hockey_stick(self, other: FinitePosterior, epsilon: float) -> float:
         """Return Σ(p − e^ε q)₊."""
@@ -92,6 +117,7 @@ class FiniteFamily(Family):
     """
 
     name = "FiniteFamily"
+    is_likelihood = True
     metric: ClassVar[Metric] = Metric.hamming()
     prior_fields = ("points", "prior")
     points: tuple[float, ...]
@@ -174,21 +200,35 @@ class FiniteFamily(Family):
         return "a draw is not one of the family's points" if (distance > grid).any() else None
 
     def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
-        """Return ranges and differences by enumeration of the table."""
-        alone = rows_per_person == 1
-        gaps = self._log[:, :, None] - self._log[:, None, :]
-        replaced, single = (float((table.max(axis=0) - table.min(axis=0)).max()) for table in (gaps, self._log))
-        largest = up(up(float(gaps.max())))
+        """Return ranges and differences by enumeration of the table, rounding of the drawn weights included.
+
+        Each of the differences of a range may be off by half a unit in the last place of its logarithms; weights are drawn with
+        so many bits that their rounding is at most a share 2⁻⁵² of the range (`FinitePosterior.law`). Both are inside `up`
+        and what `_rounding` adds.
+        """
+        replaced, single, largest = self._widths
         if replaced == 0:
             fail("likelihood", self.likelihood, "different for some parameters: otherwise there is nothing to learn")
-        public_n = n if adjacency == Adjacency.REPLACE_ONE else None
+        rounding = self._rounding
         return Constants(
-            **self.ranges(up(up(replaced)), up(up(single)), rows_per_person),
-            metric_lipschitz=up(largest),
-            metric_diameter=1.0 if alone else None,
-            n=public_n,
+            **self.ranges(up(up(replaced + rounding)), up(up(single + rounding)), rows_per_person),
+            metric_lipschitz=up(up(up(largest + rounding))),
+            metric_diameter=1.0 if rows_per_person == 1 else None,
+            n=n if adjacency == Adjacency.REPLACE_ONE else None,
             dimension=1,
         )
+
+    @cached_property
+    def _widths(self) -> tuple[float, float, float]:
+        """Range of a replaced record's and of an added one's log-likelihood, and the largest log ratio of two outcomes."""
+        gaps = self._log[:, :, None] - self._log[:, None, :]
+        replaced, single = (float((table.max(axis=0) - table.min(axis=0)).max()) for table in (gaps, self._log))
+        return replaced, single, float(gaps.max())
+
+    @property
+    def _rounding(self) -> float:
+        """An upper bound on what four logarithms lose when they are subtracted in floating point."""
+        return 2.0**-50 * float(np.abs(self._log).max())
 
     def lipschitz_at(self, thetas: Array) -> Array:
         """Return ℓ(θ) = max log p_θ(x)/p_θ(y) of the nearest parameter."""
@@ -202,17 +242,17 @@ class FiniteFamily(Family):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return the code of every record's outcome."""
-        values, person = read_response(data, self.target, persons)
+        values = read_response(data, self.target)
         codes = encode_states(values, self._labels, options.on_invalid, self.target)
-        return Blocks(codes[options.kept(len(codes), person)][:, None])
+        return Blocks(codes[:, None])
 
     def posterior(self, data: Blocks, stage: Stage, centre: Array) -> FinitePosterior:
-        """Return log prior + β Σ counts·log-likelihood for every parameter."""
-        counts = count_states(data, len(self._labels))
-        log_weights = np.log(np.array(self.prior)) + stage.inverse_temperature * (self._log @ counts)
-        return FinitePosterior(np.array(self.points), log_weights)
+        """Return log prior + β Σ counts·log-likelihood for every parameter; how many bits the weights have is public."""
+        counts, beta = count_states(data, len(self._labels)), stage.inverse_temperature
+        bits = needed_bits(beta * min(self._widths[:2]))
+        return FinitePosterior(np.array(self.points), np.log(np.array(self.prior)), self._log, counts, beta, bits)
 
     def corners(self) -> list[Any]:
         """Return one record of the pair of outcomes that a draw tells apart best."""

@@ -45,8 +45,10 @@ class GaussianMean(GibbsModel):
     """
 
     name = "GaussianMean"
+    is_likelihood = True
     theorems = ("gaussian-mean", "gaussian-mean-paper")
     samplers = ("closed-form",)
+    counts_weights = False  # one pass is all it takes
     dimension: int
     radius: float = 1.0
     feature_names: tuple[str, ...] | None = None
@@ -102,12 +104,13 @@ class GaussianMean(GibbsModel):
             dimension=self.dimension,
         )
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return records clipped to the ball and divided by its radius."""
-        features, person = read_rows(data, self.feature_names, persons)
-        matrix = require_finite(as_matrix(features, self.dimension), 0.0 if options.on_invalid == "replace" else None)
+        features = read_rows(data, self.feature_names, options.on_invalid)
+        matrix = as_matrix(features, self.dimension, on_invalid=options.on_invalid)
+        matrix = require_finite(matrix, 0.0 if options.on_invalid == "replace" else None)
         rows = clip_rows(np.array(matrix), self.radius) / self.radius
-        return Blocks(clip_rows(rows.astype(options.storage), 1.0)[options.kept(len(rows), person)])
+        return Blocks(clip_rows(rows.astype(options.storage), 1.0))
 
     def posterior(self, data: Blocks, stage: Stage, centre: Array) -> NormalPosterior:
         """Return the normal posterior in scaled units: a record counts βr² there."""

@@ -22,6 +22,7 @@ class Hinge(LinearClassifier):
     """
 
     name = "Hinge"
+    is_likelihood = False
     samplers = ("inverse-cdf",)
     sampler_remedy = "; the loss has a kink: use SoftHinge, its smoothed form, for several parameters or samplers"
 
@@ -40,6 +41,7 @@ class QuantileRegression(LinearQuantileModel):
     """
 
     name = "QuantileRegression"
+    is_likelihood = False
     samplers = ("inverse-cdf",)
     sampler_remedy = "; the loss has a kink: use SoftQuantileRegression, its smoothed form, for several parameters or samplers"
 

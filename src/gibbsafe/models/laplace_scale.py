@@ -28,6 +28,7 @@ class LaplaceScale(LocatedRateFamily):
     """
 
     name = "LaplaceScale"
+    is_likelihood = True
     power = 1.0
     parameter = "inverse_scale"
     metric: ClassVar[Metric] = Metric.absolute()

@@ -61,7 +61,8 @@ class LinearRegression(LinearModel):
     """
 
     name = "LinearRegression"
-    samplers = ("langevin",)
+    is_likelihood = True
+    samplers = ("proximal", "langevin")
     response_bounds: tuple[float, float]
     parameter_radius: float | None = None
 

@@ -99,6 +99,11 @@ class Loss(ABC):
     def quintic_ratio(self) -> float:
         """K₅ with |f'''''| ≤ K₅ f''."""
 
+    @property
+    def granularity(self) -> float:
+        """g such that a computed value errs by at most 16 roundings of |f| + Lip|u| + g: the loss's own absolute scale."""
+        return 1.0
+
     @abstractmethod
     def value(self, u: Floats, y: Floats | None = None) -> Floats:
         """Loss f, elementwise."""
@@ -139,6 +144,7 @@ class Loss(ABC):
         """
         curvature, third = self.curvature(u, y), self.third(u, y)
         size, start, slope = np.abs(third) / 6, self.value(u, y), self.slope(u, y)
+        fixed = np.abs(start) + self.lipschitz * np.abs(u) + self.granularity
         bounds = np.empty_like(reaches)
         for reach, bound in zip(reaches, bounds, strict=True):
             np.multiply(reach, size + self.quartic_deficit / 24 * curvature * reach, out=bound)
@@ -147,7 +153,7 @@ class Loss(ABC):
                 continue
             away = np.copysign(reach, -third)
             end, tilt = self.value(u + away, y), slope * away
-            rounding = 1e-14 * (np.abs(start) + np.abs(end) + np.abs(tilt))
+            rounding = 1e-14 * (fixed + np.abs(end) + np.abs(tilt) + self.lipschitz * reach)
             exact = 0.5 * curvature - (end - start - tilt - rounding) / np.maximum(reach, 1e-100) ** 2
             np.minimum(bound, exact, out=bound, where=scaled > 0.5)
         return bounds
@@ -288,6 +294,11 @@ class _SoftStep(Loss):
         """1/h³."""
         return 1 / self.width**3
 
+    @property
+    def granularity(self) -> float:
+        """1 + h: the place of the kink and the width."""
+        return 1 + self.width
+
     def curvature(self, u: Floats, y: Floats | None = None) -> Floats:
         return _bell(self._scaled(u, y))[0] / self.width
 
@@ -393,6 +404,11 @@ class PseudoHuberLoss(Loss):
     def quintic_ratio(self) -> float:
         """9.322/δ³."""
         return 9.322 / self.width**3
+
+    @property
+    def granularity(self) -> float:
+        """δ²: δ|x| is at most |f| + δ²."""
+        return self.width**2
 
     def _scaled(self, u: Floats, y: Floats | None) -> tuple[Floats, Floats]:
         with np.errstate(over="ignore"):

@@ -46,6 +46,7 @@ class MarkovChain(TableFamily):
     """
 
     name = "MarkovChain"
+    is_likelihood = True
     metric: ClassVar[Metric] = Metric("changed states, twice", _changed_states)
     states: tuple[Any, ...] | int
     length: int
@@ -87,9 +88,10 @@ class MarkovChain(TableFamily):
         return sum(table.cells for table in self.tables)
 
     @property
-    def record_width(self) -> float:
-        """One factor per time point."""
-        return up(self.length * self.tables[0].width)
+    def block_widths(self) -> tuple[float, ...]:
+        """One factor of the start, and one of the transitions per later time point."""
+        start, later = self.tables
+        return (start.width, up((self.length - 1) * later.width))[: 1 if self.length == 1 else 2]
 
     @property
     def diameter(self) -> float:
@@ -109,12 +111,11 @@ class MarkovChain(TableFamily):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return the codes of every trajectory."""
-        columns, person = read_states(data, self.time_names, persons)
+        columns = read_states(data, self.time_names)
         names = self.time_names or tuple(f"time {time}" for time in range(self.length))
-        codes = encode_columns(columns, dict.fromkeys(names, self._states), options.on_invalid)
-        return Blocks(codes[options.kept(len(codes), person)])
+        return Blocks(encode_columns(columns, dict.fromkeys(names, self._states), options.on_invalid))
 
     def count_cells(self, data: Blocks) -> Array:
         """Return how often each start and each transition occurs."""

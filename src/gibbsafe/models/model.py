@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from gibbsafe._validate import choice
 from gibbsafe.data.blocks import Blocks
-from gibbsafe.data.sources import keep_first_rows
-from gibbsafe.errors import CertificateError, DomainError, GibbsafeError
+from gibbsafe.errors import CertificateError, GibbsafeError
 from gibbsafe.models.losses import Loss
 from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers.closed_form import NormalPosterior
@@ -31,18 +30,13 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EncodingOptions:
-    """How records are read: none of it depends on the records."""
+    """How a record is read: none of it depends on the records.
+
+    Whose records they are, and how many there may be, is no business of a model: `gibbsafe.data.census` counts and caps rows.
+    """
 
     on_invalid: str = "error"
     storage: str = "float64"
-    rows_per_person: int | None = None
-    n: int | None = None
-
-    def kept(self, rows: int, persons: npt.NDArray[Any] | None) -> slice | npt.NDArray[np.intp]:
-        """Which of this many rows to keep: all, or the first ones of every person; refuse a number that is not the plan's."""
-        if self.n is not None and self.n != rows:
-            raise DomainError(f"data: {rows} records, but the plan declares n = {self.n}; make a plan for this n")
-        return slice(None) if self.rows_per_person is None else keep_first_rows(persons, rows, self.rows_per_person)
 
 
 class Model(ABC):
@@ -59,6 +53,11 @@ class Model(ABC):
     #: Samplers that know this model's posterior, and what to say where none applies.
     samplers: ClassVar[tuple[str, ...]]
     sampler_remedy: ClassVar[str] = ""
+    #: Whether its posterior counts weighted rows, so that identical records may be merged before the passes of a sampler.
+    counts_weights: ClassVar[bool] = False
+    #: Whether −loss is the log-likelihood of records, so that data noise follows from the curvature (`gibbsafe.intervals`).
+    #: Every model declares it; what does not is treated as a mere loss, whose intervals are wider. `simulate` decides nothing.
+    is_likelihood: ClassVar[bool] = False
     #: When the standard deviation of `typical_sd` is to be expected.
     typical_case: ClassVar[str] = "if records are ordinary"
 
@@ -72,8 +71,8 @@ class Model(ABC):
         """Declared constants; of a `GibbsModel` under a Gaussian prior with these precisions (scaled, one per parameter)."""
 
     @abstractmethod
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
-        """Return clipped, encoded and scaled records; refuse what does not have the declared form."""
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+        """Return clipped, encoded and scaled records, one row each and in their order; refuse what has not the declared form."""
 
     @abstractmethod
     def stages(self, request: Request, theorem: Theorem, prior: Any, asked: float | None) -> tuple[Stage, ...]:
@@ -112,6 +111,7 @@ class Model(ABC):
     def declared(self, constants: Constants, adjacency: Adjacency) -> dict[str, Any]:
         """Return the constants that a certificate states."""
         stated = {field: value for field, value in asdict(constants).items() if value is not None}
+        stated |= {field: list(value) for field, value in stated.items() if isinstance(value, tuple)}
         return stated | {"units": "the user's"}
 
     def typical_sd(self, n: int, stage: Stage) -> float | None:
@@ -159,7 +159,8 @@ class GibbsModel(Model):
     """
 
     theorems: ClassVar[tuple[str, ...]] = ("gaussian-dp", "log-sobolev", "log-sobolev-simple")
-    samplers: ClassVar[tuple[str, ...]] = ("inverse-cdf", "shell", "langevin")
+    samplers: ClassVar[tuple[str, ...]] = ("inverse-cdf", "shell", "proximal", "langevin")
+    counts_weights = True
     typical_case = "if rows spread evenly over all directions"
 
     @property
@@ -184,6 +185,11 @@ class GibbsModel(Model):
     def ball(self) -> float | None:
         """Radius of the parameter ball in scaled units, or None where parameters are unbounded."""
         return None
+
+    def row_reach(self, prior_precision: Array) -> float:
+        """Return the largest Σ_j z_j²/m_j of an encoded row (scaled): how far rows reach in units of the prior."""
+        metric = prior_precision if self.ball is None else prior_precision.min()
+        return 1 / float(np.min(metric))
 
     def default_radius(self) -> float:
         """Return D = 3√d in units of `parameter_scale`."""

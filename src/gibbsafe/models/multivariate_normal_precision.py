@@ -124,6 +124,7 @@ class MultivariateNormalPrecision(Family):
     """
 
     name = "MultivariateNormalPrecision"
+    is_likelihood = True
     prior_fields = ("trim", "degrees_of_freedom", "prior_scale", "structure")
     typical_case = "if the precision is in the middle of the trim"
     dimension: int
@@ -208,7 +209,7 @@ class MultivariateNormalPrecision(Family):
     def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
         """Return ranges over the trimmed matrices, and L = ½√d·c₂·max(1, ‖mean‖) under the metric."""
         low, high = self.trim
-        others = 0.5 * (self.dimension - 1) * math.log(high / low)
+        others = up(0.5 * (self.dimension - 1) * math.log1p(up(high - low) / low))
         single = up(up(others + single_range(self.trim, 0.5, (0.0, up(0.5 * self.radius**2)))))
         return Constants(
             **self.ranges(up(up(self.resolution) * self._range_per_width), single, rows_per_person),
@@ -253,12 +254,12 @@ class MultivariateNormalPrecision(Family):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return records clipped to the ball, less the mean."""
-        features, person = read_rows(data, self.feature_names, persons)
-        matrix = require_finite(as_matrix(features, self.dimension), 0.0 if options.on_invalid == "replace" else None)
-        rows = clip_rows(np.array(matrix), self.bound) - np.array(self.mean)
-        return Blocks(rows[options.kept(len(rows), person)])
+        features = read_rows(data, self.feature_names, options.on_invalid)
+        matrix = as_matrix(features, self.dimension, on_invalid=options.on_invalid)
+        matrix = require_finite(matrix, 0.0 if options.on_invalid == "replace" else None)
+        return Blocks(clip_rows(np.array(matrix), self.bound) - np.array(self.mean))
 
     def posterior(self, data: Blocks, stage: Stage, centre: Array) -> PrecisionPosterior:
         """Return power (ν − d − 1 + βn)/2 and scale ψI + βΣ(x − mean)(x − mean)ᵀ."""

@@ -34,6 +34,7 @@ class NormalPrecision(LocatedRateFamily):
     """
 
     name = "NormalPrecision"
+    is_likelihood = True
     power = 0.5
     parameter = "precision"
     metric: ClassVar[Metric] = Metric("squares and distances", _square_distance)

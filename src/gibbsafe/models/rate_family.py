@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from gibbsafe._numerics import down, up
+from gibbsafe._numerics import down, log_excess, up
 from gibbsafe._validate import fail, non_negative, positive, real
 from gibbsafe.columns import Column, no_features
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.sources import read_response
-from gibbsafe.domains import require_finite
-from gibbsafe.errors import DomainError
+from gibbsafe.domains import as_column, require_finite
 from gibbsafe.models.family import Family, check_trim
 from gibbsafe.models.gamma_posterior import GammaPosterior
 from gibbsafe.models.model import Array, EncodingOptions, Model
@@ -67,13 +66,18 @@ def single_range(trim: tuple[float, float], power: float, statistic: tuple[float
     2.302585
     """
     low, high = trim
+    width = up(high - low)
 
     def spread(t: float) -> float:
-        at = [theta * t - power * math.log(theta) for theta in (low, high)]
-        best = min(max(power / t, low), high) if t > 0 else high
-        return max(at) - (best * t - power * math.log(best))
+        """Differences from the least value, by d − log(1 + d): nothing cancels, however narrow the trim is."""
+        if t * high <= power:  # decreasing
+            return (up(power) - t * high) * (width / high) + power * log_excess(-width / high, low / high)
+        if t * low >= power:  # increasing
+            return (up(t * low) - power) * (width / low) + power * log_excess(width / low, high / low)
+        ends = (low * t / power * (1 - 2.0**-51), high * t / power * (1 + 2.0**-51))
+        return power * max(log_excess(end - 1, end) for end in ends)
 
-    return up(max(spread(t) for t in statistic))
+    return up(up(max(spread(t) for t in statistic)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,19 +199,14 @@ class RateFamily(Family):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return the statistic of every record, clipped to the bound; what is outside the support is refused or replaced."""
-        raw, person = read_response(data, self.target, persons)
-        try:
-            records = np.asarray(raw, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DomainError(f"{self.target}: records must be numbers ({error})") from None
-        if records.ndim != 1:
-            raise DomainError(f"{self.target}: shape {records.shape}, but records are one column of numbers")
+        raw = read_response(data, self.target)
+        records = as_column(raw, self.target, options.on_invalid)
         middle = 0.5 * (self.lowest + self.bound) if options.on_invalid == "replace" else None
         finite = require_finite(records[:, None], middle, self.target)[:, 0]
         inside = self._supported(finite, options.on_invalid)
-        clipped = np.clip(inside[options.kept(len(inside), person)], self.lowest, self.bound)
+        clipped = np.clip(inside, self.lowest, self.bound)
         return Blocks(np.clip(self.statistic(clipped), *self.statistic_bounds)[:, None])
 
     def _supported(self, records: Array, on_invalid: str) -> Array:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gibbsafe.domains import require_finite
-from gibbsafe.errors import DomainError
+from gibbsafe.domains import as_column, require_finite
 from gibbsafe.models.linear import LinearModel
 from gibbsafe.models.model import Array
 
@@ -43,10 +42,5 @@ class LinearRegressor(LinearModel):
 
 def read_response(response: Any, replacement: float | None) -> Array:
     """Return the response as one column of finite numbers; invalid entries are refused, or replaced by a public value."""
-    try:
-        column = np.asarray(response, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DomainError(f"y: must be a column of numbers ({error})") from None
-    if column.ndim != 1:
-        raise DomainError(f"y: shape {column.shape}, but responses are one column")
+    column = as_column(response, "y", "error" if replacement is None else "replace")
     return require_finite(column[:, None], replacement, "y")[:, 0]

@@ -72,6 +72,7 @@ class SoftQuantileRegression(LinearQuantileModel):
     """
 
     name = "SoftQuantileRegression"
+    is_likelihood = False
     width: float | None = None
 
     def __post_init__(self) -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gibbsafe._validate import count, fail
 from gibbsafe.columns import Column, no_features
 from gibbsafe.data.blocks import Blocks
+from gibbsafe.domains import equals
 from gibbsafe.errors import DomainError
 from gibbsafe.models.model import Array
 
@@ -55,7 +56,7 @@ def encode_states(values: Any, states: tuple[Any, ...], on_invalid: str, name: s
     """
     array = _as_column(values)
     if array.ndim != 1:
-        raise DomainError(f"{name}: shape {array.shape}, but states are one column")
+        raise DomainError(f"{name}: {array.ndim} axes, but states are one column")
     codes = _codes(array, states)
     unknown = codes < 0
     if unknown.any():
@@ -63,7 +64,8 @@ def encode_states(values: Any, states: tuple[Any, ...], on_invalid: str, name: s
             row = int(np.argmax(unknown))
             found = array[row : row + 1].tolist()[0]
             raise DomainError(
-                f"{name}: row {first + row} is {found!r}, not a declared state; declare it or use on_invalid='replace'"
+                f"{name}: a record is not a declared state; declare it or use on_invalid='replace'",
+                private=f"row {first + row} is {found!r}",
             )
         codes[unknown] = 0
     return codes
@@ -97,7 +99,7 @@ def _codes(array: npt.NDArray[Any], states: tuple[Any, ...]) -> npt.NDArray[np.i
         return np.where((array >= 0) & (array < len(states)), array, -1).astype(np.int16)
     codes = np.full(array.shape, -1, dtype=np.int16)
     for code, state in enumerate(states):
-        codes[np.broadcast_to(np.asarray(array == state), array.shape)] = code
+        codes[equals(array, state)] = code
     return codes
 
 

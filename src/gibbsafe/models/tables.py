@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,7 +50,8 @@ def log_odds_width(smallest: float, states: int) -> float:
     >>> round(2 * 4 * log_odds_width(0.05, 3), 9)  # a row of four such factors, replaced
     23.122974063
     """
-    return up(up(math.log1p(-(states - 1) * smallest) - math.log(smallest)))
+    room = Fraction(1) - states * Fraction(smallest)  # exact: close to 1/S nothing else is left of it
+    return up(up(math.log1p(float(room / Fraction(smallest)))))
 
 
 def smallest_for(budget: Budget, states: int, factors: int, draws: int = 1) -> float:
@@ -151,9 +153,18 @@ class TableFamily(Family):
         raise NotImplementedError
 
     @property
-    def record_width(self) -> float:
-        """How far the log-likelihood of one record varies: the sum of its factors' widths."""
+    def block_widths(self) -> tuple[float, ...]:
+        """How far the log-likelihood of one record varies with each table: the sum of its factors' widths there.
+
+        Tables are independent under every posterior. Replacing a record changes two cells of a table per factor: within one
+        distribution the log ratio of two probabilities varies by 2w, in two distributions each varies by w.
+        """
         raise NotImplementedError
+
+    @property
+    def record_width(self) -> float:
+        """How far it varies with all of them together."""
+        return up(math.fsum(self.block_widths))
 
     def count_cells(self, data: Blocks) -> Array:
         """Return how often each probability occurs as a factor of the records."""
@@ -176,11 +187,10 @@ class TableFamily(Family):
         return min(min(table.smallest, 1 - table.states * table.smallest) for table in self.tables)
 
     def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
-        """Return 2Σw for a replaced record and Σw for an added one; L = max w under the family's metric."""
+        """Return 2w per table for a replaced record and w for an added one; L = max w under the family's metric."""
         alone = rows_per_person == 1
-        width = self.record_width
         return Constants(
-            **self.ranges(2 * width, width, rows_per_person),
+            **self.block_ranges(self.block_widths, rows_per_person),
             metric_lipschitz=up(max(table.width for table in self.tables)),
             metric_diameter=self.diameter if alone else None,
             n=n if adjacency == Adjacency.REPLACE_ONE else None,

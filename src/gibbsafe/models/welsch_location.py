@@ -64,7 +64,8 @@ class WelschLocation(Family):
 
     The prior is uniform on public ``bounds`` (one interval for every coordinate), or normal there (``prior_mean``,
     ``prior_scale``). Bounds may be generous: the draw's variance hardly depends on them, its set-up grows with the square root
-    of bounds/s. Coordinates are drawn independently and priced together.
+    of bounds/s. Coordinates are independent under every posterior, so a draw is priced as a composition of d blocks: 2βd at
+    δ = 0, and for δ > 0 about √d of that.
 
     Data: an (n,) or (n, d) array of finite numbers, a tuple (X,), or a table with the declared ``feature_names``; records are
     held in memory, sorted.
@@ -79,6 +80,7 @@ class WelschLocation(Family):
     """
 
     name = "WelschLocation"
+    is_likelihood = False
     theorems = ("bounded-range", "exponential-mechanism")
     metric: ClassVar[Metric] = Metric.hamming()
     prior_fields = ("bounds", "prior_mean", "prior_scale")
@@ -120,23 +122,25 @@ class WelschLocation(Family):
 
     def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
         """Return the range of one record's loss, one per coordinate, and twice that for a replaced record."""
-        d = float(self.dimension)
         return Constants(
-            **self.ranges(2 * d, d, rows_per_person),
+            **self.block_ranges((1.0,) * self.dimension, rows_per_person),
             n=n if adjacency == Adjacency.REPLACE_ONE else None,
             dimension=self.dimension,
         )
 
-    def encode(self, data: Any, options: EncodingOptions, persons: Any = None) -> Blocks:
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return records, cut off where their loss is 1 to the last digit for every location."""
-        features, person = read_rows(data, self.feature_names, persons)
+        features = read_rows(data, self.feature_names, options.on_invalid)
         if self.dimension == 1 and np.ndim(features) == 1:
             features = np.asarray(features)[:, None]
         middle = self.bounds[0] / 2 + self.bounds[1] / 2
-        matrix = require_finite(as_matrix(features, self.dimension), middle if options.on_invalid == "replace" else None)
+        matrix = require_finite(
+            as_matrix(features, self.dimension, on_invalid=options.on_invalid),
+            middle if options.on_invalid == "replace" else None,
+        )
         reach = SATURATED * self.scale
         rows = np.clip(np.array(matrix), self.bounds[0] - reach, self.bounds[1] + reach)
-        return Blocks(rows.astype(options.storage)[options.kept(len(rows), person)])
+        return Blocks(rows.astype(options.storage))
 
     def posterior(self, data: Blocks, stage: Stage, centre: Array) -> WelschPosterior:
         """Return the posterior: sorted records and, at the first draw, an envelope."""

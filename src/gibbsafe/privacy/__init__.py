@@ -2,8 +2,9 @@
 
 from gibbsafe.privacy.accounting import pld_epsilon, to_dp_event
 from gibbsafe.privacy.adjacency import Adjacency
-from gibbsafe.privacy.amplification import amplify
+from gibbsafe.privacy.amplification import RecordReplacement, amplify
 from gibbsafe.privacy.beta import BetaBernoulliDP
+from gibbsafe.privacy.blocks import BlockRanges
 from gibbsafe.privacy.budget import Budget
 from gibbsafe.privacy.composition import Composition, compose
 from gibbsafe.privacy.estimated import EstimatedPrivacy
@@ -15,6 +16,7 @@ __all__ = [
     "Adjacency",
     "ApproximateDP",
     "BetaBernoulliDP",
+    "BlockRanges",
     "BoundedRange",
     "Budget",
     "Composition",
@@ -25,6 +27,7 @@ __all__ = [
     "Metric",
     "MetricDP",
     "PureDP",
+    "RecordReplacement",
     "amplify",
     "compose",
     "pld_epsilon",

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gibbsafe.errors import PremiseError
+from gibbsafe.privacy.blocks import BlockRanges
 from gibbsafe.privacy.composition import Composition
 from gibbsafe.privacy.guarantee import Guarantee
 from gibbsafe.privacy.proved import BoundedRange, ConcentratedDP, GaussianDP, PureDP
@@ -42,6 +43,7 @@ def _event(name: str, *fields: Callable[[Any], float]) -> Callable[[Any], Any]:
 _EVENTS: dict[type[Guarantee], Callable[[Any], Any]] = {
     GaussianDP: _event("GaussianDpEvent", lambda g: 1 / g.mu if g.mu > 0 else math.inf),
     ConcentratedDP: _event("ZCDpEvent", lambda g: g.rho),
+    BlockRanges: _event("ZCDpEvent", lambda g: g.concentrated().rho),
     BoundedRange: _event("ZCDpEvent", lambda g: g.concentrated().rho),
     PureDP: _event("ZCDpEvent", lambda g: g.concentrated().rho),
     Composition: _composed,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gibbsafe._validate import positive, probability
+from gibbsafe.errors import BudgetError
 from gibbsafe.privacy.guarantee import Guarantee
 
 __all__ = ["Budget"]
@@ -29,6 +30,18 @@ class Budget:
     def admits(self, guarantee: Guarantee) -> bool:
         """Return whether ``guarantee`` implies (ε, δ)-DP."""
         return guarantee.delta(self.epsilon) <= self.delta
+
+    def claim(self, guarantee: Guarantee) -> float:
+        """Return the ε that a certificate may state at this δ; refuse a guarantee that is above the budget.
+
+        Both have to agree that it is not: δ at the budget's ε, and ε at its δ. (They do for a non-increasing profile; the second
+        may exceed the budget by the rounding of a profile, where the budget's own ε is as true a statement.)
+        """
+        stated = guarantee.epsilon(self.delta)
+        if not self.admits(guarantee) or stated > self.epsilon * (1 + 2.0**-30):
+            found = f"ε = {stated:.9g} at its δ, δ = {guarantee.delta(self.epsilon):.9g} at its ε"
+            raise BudgetError(f"budget {self}: {guarantee} is above it ({found}); ask for a larger budget")
+        return min(stated, self.epsilon)
 
     def __str__(self) -> str:
         return f"(ε = {self.epsilon:g}, δ = {self.delta:g})"

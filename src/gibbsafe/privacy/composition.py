@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, overload
 
 from scipy.optimize import minimize_scalar
@@ -156,8 +156,8 @@ class Composition(Guarantee):
     def _with_slack(self, profile: Profile) -> Profile:
         """Add (1 + e^ε)γ and make the sum non-increasing.
 
-        A claim at ε′ ≤ ε is a claim at ε, so the value at any ε′ ≤ ε may be quoted. The sum falls and then rises: where
-        it still falls at ε its value there is the least, otherwise the least is searched below ε.
+        A claim at ε′ ≤ ε is a claim at ε, so the value at any ε′ ≤ ε may be quoted. The sum falls and then rises: beyond its
+        lowest point, which is searched once, the value there is quoted, and beyond the kink of pure parts the value at the kink.
         """
         if self.slack == 0:
             return lambda epsilon: min(1.0, profile(epsilon))
@@ -165,19 +165,21 @@ class Composition(Guarantee):
         def padded(epsilon: float) -> float:
             return min(1.0, up(profile(epsilon) + slack_delta(epsilon, self.slack)))
 
-        def searched(epsilon: float) -> float:
-            step = min(epsilon, math.log(1 / self.slack)) / 32
-            nearest = min((k * step for k in range(33)), key=padded)
-            bracket = (max(0.0, nearest - step), min(nearest + step, epsilon))
-            refined = minimize_scalar(lambda e: padded(float(e)), bounds=bracket, method="bounded")
-            return min(padded(nearest), float(refined.fun))
+        @cache
+        def quoted() -> tuple[tuple[float, float], ...]:
+            horizon = max(math.log(1 / self.slack), 1e-10)
+            grid = [math.log(1e-14) + k / 64 * (math.log(horizon) - math.log(1e-14)) for k in range(65)]
+            nearest = min(range(65), key=lambda k: padded(math.exp(grid[k])))
+            bracket = (grid[max(nearest - 1, 0)], grid[min(nearest + 1, 64)])
+            search = minimize_scalar(lambda x: padded(math.exp(x)), bounds=bracket, method="bounded", options={"xatol": 1e-10})
+            return tuple((point, padded(point)) for point in (math.exp(float(search.x)), math.exp(grid[nearest])))
 
         def least_below(epsilon: float) -> float:
             values = [padded(epsilon)]
             if self._pure_total <= epsilon:
                 values.append(padded(self._pure_total))
-            if epsilon > 0 and padded(epsilon * (1 - 1e-7)) <= values[0]:
-                values.append(searched(epsilon))
+            if epsilon > 0 and padded(epsilon * (1 - 1e-7)) <= values[0]:  # no longer falling
+                values += [value for point, value in quoted() if point <= epsilon]
             return min(values)
 
         return least_below

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gibbsafe._numerics import up
+from gibbsafe._numerics import sum_up, up
 from gibbsafe._validate import count, fail, non_negative
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy.guarantee import Guarantee
@@ -153,8 +153,8 @@ def compose_metric(claims: list[MetricDP]) -> MetricDP:
     if len(metrics) != 1:
         names = ", ".join(sorted(metric.name for metric in metrics)) or "none"
         raise PremiseError(f"metrics {names}: claims compose under one metric only")
-    total_epsilon = sum(claim.epsilon_per_unit for claim in claims)
-    total_delta = sum(claim.delta_per_unit for claim in claims)
+    total_epsilon = sum_up(claim.epsilon_per_unit for claim in claims)
+    total_delta = sum_up(claim.delta_per_unit for claim in claims)
     if len(claims) == 1:
         return claims[0]
     return MetricDP(total_epsilon, metrics.pop(), total_delta)

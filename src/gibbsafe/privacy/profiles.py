@@ -73,7 +73,7 @@ def _gaussian_log_delta(epsilon: float, mu: float) -> float:
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """Profile of μ-Gaussian DP: δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ).
 
-    Guarantees: an upper bound for ε ≥ 0 and μ ≥ 0, with relative error below 4e-12 wherever δ ≥ 1e-300.
+    Guarantees: an upper bound for ε ≥ 0 and μ ≥ 0, with relative error below 4e-12 wherever δ ≥ 1e-300 and μ ≤ 50.
 
     >>> round(gaussian_delta(1.0, 0.5), 10)
     0.006829595
@@ -82,7 +82,8 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
         return 0.0
     if epsilon / mu > 1e7:  # exponent below −5e13: far under the floor
         return ceiling(-math.inf)
-    return ceiling(_gaussian_log_delta(epsilon, mu))
+    # μ/2 − ε/μ cancels where μ is large: what the division may have rounded off is taken from ε first.
+    return ceiling(_gaussian_log_delta(epsilon * (1 - 2.0**-51) if mu > 1 else epsilon, mu))
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
@@ -113,10 +114,11 @@ def bounded_range_delta(epsilon: float, width: float) -> float:
 
 def mu_of_pure(pure: float) -> float:
     """Return μ with ε-DP ⇒ μ-GDP: μ = −2 Φ⁻¹(1/(1+e^ε)), rounded up (the trade-off curves touch on the diagonal)."""
-    if pure < 1e-4:
-        # −Φ⁻¹(½ − x) = √(2π)(x + (π/3)x³ + …), x = tanh(ε/2)/2; the next term is below 1e-18 of the first.
+    if pure < 0.02:
+        # −Φ⁻¹(½ − x) = √(2π)(x + (π/3)x³ + (7π²/30)x⁵ + (127π³/630)x⁷ + …), x = tanh(ε/2)/2; the next term is below 1e-17.
         x = math.tanh(pure / 2) / 2
-        return up(2 * math.sqrt(2 * math.pi) * (x + math.pi / 3 * x**3))
+        y = math.pi * x * x
+        return up(up(2 * math.sqrt(2 * math.pi) * x * (1 + y / 3 + 7 / 30 * y**2 + 127 / 630 * y**3)))
     log_tail = -pure - math.log1p(math.exp(-pure))
     return -2 * float(ndtri_exp(log_tail)) * (1 + SLACK)
 

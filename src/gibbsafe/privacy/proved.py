@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from scipy.special import ndtr, ndtri
 
-from gibbsafe._numerics import SLACK, half_square, up
+from gibbsafe._numerics import SLACK, ceiling, half_square, up
 from gibbsafe._validate import choice, non_negative, open_probability, positive, probability
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy.adjacency import Adjacency
@@ -93,14 +93,23 @@ class ApproximateDP(Guarantee):
 
     def _group(self, size: int) -> ApproximateDP:
         epsilon, failure = self.pair
-        growth = size if epsilon == 0 else math.expm1(min(size * epsilon, 700.0)) / math.expm1(min(epsilon, 700.0))
-        total = up(up(failure * growth))
+        total = _group_failure(epsilon, failure, size)
         if total >= 1:
             raise PremiseError(f"{self}: says nothing about groups of {size} (delta would reach {total:.3g} >= 1)")
         return ApproximateDP(up(size * epsilon), total, adjacency=self.adjacency)
 
     def __str__(self) -> str:
         return f"({self.pair[0]:.6g}, {self.pair[1]:.3g})-DP"
+
+
+def _group_failure(epsilon: float, failure: float, size: int) -> float:
+    """Return δ(e^{kε} − 1)/(e^ε − 1), rounded up and at most 1: in logarithms where the factors do not fit a double."""
+    if failure == 0 or size * epsilon <= 600:
+        if epsilon == 0 or failure == 0:
+            return min(1.0, up(failure * size))
+        return min(1.0, failure * (math.expm1(size * epsilon) / math.expm1(epsilon)) * (1 + SLACK))  # the exponent is rounded too
+    log_growth = (size - 1) * epsilon - math.log(-math.expm1(-epsilon))
+    return min(1.0, max(failure, ceiling(math.log(failure) + log_growth)))
 
 
 class GaussianDP(Guarantee):

@@ -128,7 +128,8 @@ def _released(release: Release) -> str:
     what = "independent draws from the posterior" if plan.purpose == "posterior" else "draws that serve as a point estimate"
     number = f"{len(release.draws):,} {what}" if len(release.draws) != 1 else f"One draw from the posterior ({plan.purpose})"
     known = plan.adjacency == Adjacency.REPLACE_ONE
-    about = f"{plan.n:,} records" if known and plan.n is not None else "a table whose number of records is itself private"
+    counted = "records" if plan.rows_per_person == 1 else f"persons of at most {plan.rows_per_person} records each"
+    about = f"{plan.n:,} {counted}" if known and plan.n is not None else "a table whose number of records is itself private"
     return _section(
         "What was released",
         _paragraph(

@@ -61,7 +61,7 @@ def _printed(ratio: float, floor: float, rate: float, distance: float) -> float:
 
 
 def _range_tv(family: Family) -> float:
-    width = family.metric_constants().difference_range
+    width = family.metric_constants().whole_difference_range
     assert width is not None
     return range_gap(width).total_variation
 
@@ -126,13 +126,15 @@ def _normal() -> LemmaRow:
 def _multivariate() -> LemmaRow:
     low, high, dimension = 1.0, 2.0, 2
     family = MultivariateNormalPrecision(dimension=dimension, trim=(low, high), bound=1.0)
-    lipschitz, width = family.metric_constants().metric_lipschitz, family.metric_constants().difference_range
+    lipschitz, width = family.metric_constants().metric_lipschitz, family.metric_constants().whole_difference_range
     assert lipschitz is not None
     assert width is not None
+    diameter = family.diameter  # mean 0: the lemma's metric has its first term only
     away = MultivariateNormalPrecision(dimension=dimension, trim=(low, high), bound=1.0, mean=(0.5, 0.0))
-    diameter = away.diameter  # the lemma's metric with both terms does not depend on the mean
     example = f"precision matrix with eigenvalues in [{low:g}, {high:g}], mean 0, |x| ≤ 1, d = {dimension}"
-    note = f"under the metric with both terms records are up to {diameter:.5g} apart, not 3; the range is c₂ − c₁"
+    note = (
+        f"mean 0 needs the metric's first term only; with both, records are up to {away.diameter:.5g} apart, not 3; range c₂ − c₁"
+    )
     return LemmaRow(23, "multivariate normal", example, EPSILON, 6 * lipschitz, 2 * lipschitz * diameter, width, "E18", note)
 
 
@@ -141,7 +143,7 @@ def _network() -> LemmaRow:
     names = [f"node{k}" for k in range(nodes)]
     parents = {name: [before] for before, name in pairwise(names)}
     family = BayesianNetwork(states=dict.fromkeys(names, states), parents=parents, smallest_probability=smallest)
-    width = family.metric_constants().difference_range
+    width = family.metric_constants().whole_difference_range
     assert width is not None
     paper = 2 * max(family.connectivity) * math.log(1 / smallest)
     corrected = 2 * nodes * math.log(1 / smallest)

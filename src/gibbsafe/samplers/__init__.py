@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gibbsafe import _validate
 from gibbsafe.errors import PremiseError
-from gibbsafe.samplers import closed_form, inverse_cdf, langevin, shell
+from gibbsafe.samplers import closed_form, inverse_cdf, langevin, proximal, shell
 from gibbsafe.samplers.diagnostics import Diagnostics, Progress
 from gibbsafe.samplers.posterior import GibbsPosterior
 
@@ -27,9 +27,6 @@ __all__ = ["SAMPLERS", "Diagnostics", "GibbsPosterior", "Progress", "Sampler", "
 
 SampleFunction: TypeAlias = Callable[..., tuple[npt.NDArray[np.float64], Diagnostics]]
 
-#: The shell sampler's set-up grows like the fourth power of the dimension; beyond this "auto" prefers Langevin.
-LARGEST_DIMENSION = 60
-
 
 @dataclass(frozen=True)
 class Sampler:
@@ -40,8 +37,8 @@ class Sampler:
     proved: str
     condition: str
     applies: Callable[[Any], bool]  # to a model that names this sampler
-    suits: Callable[[Model], bool] = lambda model: True  # whether "auto" should take it
     options: Callable[[Stage], dict[str, Any]] = lambda stage: {}
+    proved_within_slack: str = ""  # instead, where a stage states a slack
 
 
 #: In the order of preference.
@@ -87,7 +84,21 @@ SAMPLERS: dict[str, Sampler] = {
             ),
             condition="a loss with |f‴| ≤ κf″ for a finite κ",
             applies=lambda model: model.ball is None and 0 < model.loss.self_concordance < math.inf,
-            suits=lambda model: model.parameters <= LARGEST_DIMENSION,
+        ),
+        Sampler(
+            name="proximal",
+            function=proximal.sample,
+            proved=(
+                "each draw is the last of a fixed number of proximal rounds of a fixed size from a public start, every round an "
+                "exact draw for every data set; its privacy is proved for these rounds, converged or not"
+            ),
+            proved_within_slack=(
+                "each draw is within the stated total variation of the posterior, for every data set: exact by the shell sampler "
+                "or, by a contraction proved for every data set, the last of exact proximal rounds from the mode"
+            ),
+            condition="a smooth convex loss",
+            applies=lambda model: 0 < model.loss.smoothness < math.inf,
+            options=lambda stage: {"step": stage.step, "steps": stage.steps, "slack": stage.slack},
         ),
         Sampler(
             name="langevin",
@@ -105,17 +116,20 @@ SAMPLERS: dict[str, Sampler] = {
 
 
 def choose_sampler(name: str, model: Model) -> str:
-    """Name of the sampler to use: the one asked for, or for ``"auto"`` the first that applies and suits.
+    """Name of the sampler to use: the one asked for, or for ``"auto"`` the first that applies.
 
-    Public quantities only: number of parameters, loss, parameter set.
+    Public quantities only: number of parameters, loss, parameter set. Whether the shell sampler is quick enough for every data
+    set is for the plan to see (`gibbsafe.schedules.Request.choose`).
 
-    >>> from gibbsafe.models import LogisticRegression
-    >>> [choose_sampler("auto", LogisticRegression(dimension=d, intercept=False)) for d in (1, 20, 200)]
-    ['inverse-cdf', 'shell', 'langevin']
+    >>> from gibbsafe.models import LinearRegression, LogisticRegression
+    >>> [choose_sampler("auto", LogisticRegression(dimension=d, intercept=False)) for d in (1, 20)]
+    ['inverse-cdf', 'shell']
+    >>> choose_sampler("auto", LinearRegression(dimension=2, response_bounds=(0, 1)))
+    'proximal'
     """
     wanted = _validate.choice("sampler", name, ("auto", *SAMPLERS))
     for sampler in SAMPLERS.values() if wanted == "auto" else (SAMPLERS[wanted],):
-        if sampler.name in model.samplers and sampler.applies(model) and (wanted != "auto" or sampler.suits(model)):
+        if sampler.name in model.samplers and sampler.applies(model):
             return sampler.name
     asked = model.samplers if wanted == "auto" else (wanted,)
     needed = "; ".join(f"{s.name}: {s.condition}" for s in SAMPLERS.values() if s.name in asked)

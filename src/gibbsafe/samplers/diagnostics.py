@@ -23,7 +23,8 @@ class Diagnostics:
     """Mode, counts and timings of one run. Every field depends on the data: never released, saved or pickled.
 
     ``proposals`` counts all proposals, ``evaluated`` those that were judged, most of them without the data; ``certificates``
-    names the sums the envelope was built from; ``log_acceptance`` is the largest seen, which the envelope proves is at most 0.
+    names the sums the envelope was built from; ``log_acceptance`` is the largest seen, which the envelope proves is at most 0;
+    ``passes`` counts the gradient passes of a sampler that moves in rounds.
     """
 
     mode: npt.NDArray[np.float64] | None
@@ -35,6 +36,7 @@ class Diagnostics:
     setup_seconds: float
     sampling_seconds: float
     log_acceptance: float = -math.inf
+    passes: int = 0
 
     @property
     def acceptance(self) -> float:

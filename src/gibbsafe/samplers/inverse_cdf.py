@@ -7,7 +7,9 @@ piece is free, since each lies above everywhere: rounding in the breakpoints cos
 rejected until few are. Nothing is truncated and no tolerance enters: draws are exact for any convex U, whatever the data. Only
 values and (sub)gradients are used, so the loss need not be smooth.
 
-Rounding of U and of the tangents is covered by a constant in the envelope, as in `gibbsafe.samplers.shell`.
+**Rounding.** Each tangent is raised by what rounding can do, anywhere on its piece, to its own height and slope and to the
+heights that are compared with it (`rounding`; `docs/samplers.md`, rounding lemma): by a constant that its mass counts, and on the
+two outer pieces by a flatter slope as well. Losses of a residual are seen from the mode (`recentring`).
 """
 
 from __future__ import annotations
@@ -21,10 +23,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gibbsafe import _validate
+from gibbsafe.data.blocks import weights_of
 from gibbsafe.errors import GibbsafeError, ParameterError
 from gibbsafe.samplers.diagnostics import Diagnostics, Progress
-from gibbsafe.samplers.newton import find_mode
+from gibbsafe.samplers.moments import Frame
 from gibbsafe.samplers.posterior import GibbsPosterior
+from gibbsafe.samplers.recentring import recentre, recentred_mode
+from gibbsafe.samplers.rounding import UNIT, Rounding, Sums
 
 __all__ = ["sample"]
 
@@ -39,27 +44,59 @@ MAXIMUM_PASSES = 40
 
 @dataclass(frozen=True, eq=False)
 class _Line:
-    """The posterior on the line θ = centre + scale·x, with heights −(U(θ) − U(centre)) and their slopes in x."""
+    """The posterior on the line θ = origin + centre + scale·x, with heights −(U(θ) − U(centre)) and their slopes in x."""
 
     posterior: GibbsPosterior
+    origin: float
     centre: float
     scale: float
-    value: float
+    loss_total: float
+    slope: float
+    rounding: Rounding
+
+    @classmethod
+    def at(cls, posterior: GibbsPosterior, origin: float, centre: float, scale: float) -> _Line:
+        """The line around a centre, in one pass for the sums that bound rounding and one for the slope there."""
+        loss, theta = posterior.loss, np.array([centre])
+
+        def block(rows: Floats, y: Floats | None) -> tuple[Floats]:
+            value, size = np.abs(loss.value(rows[:, 0] * centre, y)), np.abs(rows[:, 0])
+            return (np.array([value.sum(), np.sum(weights_of(y) * size), size.max(initial=0.0)]),)
+
+        losses, row_norms, largest = (
+            float(each) for each in posterior.data.reduce(block)[0]
+        )  # sum of maxima: at least the maximum
+        total = float(posterior.loss_totals(theta[None])[0])
+        share = posterior.prior_precision * scale**2
+        slope = float(scale * posterior.gradient(theta)[0])
+        frame = Frame(theta, math.nan, total, np.array([[scale]]), np.array([slope]), share, 8 * UNIT)
+        sums = Sums(losses, scale * row_norms, row_norms, 0.0, 0.0, scale * largest, largest)
+        return cls(posterior, origin, centre, scale, total, slope, Rounding.of(posterior, frame, sums))
+
+    def thetas(self, x: Floats) -> Floats:
+        return self.origin + (self.centre + self.scale * x)
 
     def heights(self, x: Floats) -> Floats:
-        return self.value - self.posterior.values((self.centre + self.scale * x)[:, None])
+        steps = (self.scale * x)[:, None]
+        losses = self.posterior.loss_totals(self.centre + steps) - self.loss_total
+        return -(self.posterior.inverse_temperature * losses + self.posterior.prior_rises(np.array([self.centre]), steps))
 
     def slopes(self, x: Floats) -> Floats:
         return -self.scale * self.posterior.gradients((self.centre + self.scale * x)[:, None])[:, 0]
 
-    def headroom(self) -> float:
-        """Thousands of roundings of every magnitude that enters where draws can be: one constant, which tilts nothing."""
-        return 2.0**-39 * (101 + abs(self.value)) + 2e-9
+    def lifts(self, x: Floats, heights: Floats, slopes: Floats) -> tuple[Floats, Floats]:
+        """a and b: within D of the point x, computed heights less the computed tangent are at most a + bD (rounding lemma, 5)."""
+        rounding, share = self.rounding, float(self.posterior.prior_precision[0]) * self.scale**2
+        eta = rounding.prior + 16 * UNIT
+        along = rounding.linear + eta * (abs(self.slope) + rounding.gradient)
+        own = rounding.constant + rounding.linear * np.abs(x) + eta * share * x**2
+        constant = 2 * own + rounding.constant + along * np.abs(x) + eta * np.abs(heights)
+        return constant, along + rounding.gradient + 16 * UNIT * share * np.abs(x) + eta * np.abs(slopes)
 
 
 @dataclass(frozen=True, eq=False)
 class _Hull:
-    """Tangents at ``points`` with ``heights`` and ``slopes``; piece i lies between breaks i and i+1 (±∞ at the ends)."""
+    """Lines at ``points`` with ``heights`` and ``slopes``; piece i lies between breaks i and i+1 (±∞ at the ends)."""
 
     points: Floats
     heights: Floats
@@ -68,7 +105,8 @@ class _Hull:
     log_mass: Floats
 
     @classmethod
-    def through(cls, points: Floats, heights: Floats, slopes: Floats) -> _Hull:
+    def through(cls, line: _Line, points: Floats, heights: Floats, slopes: Floats) -> _Hull:
+        """The tangents, each raised by what rounding can do on its piece."""
         left, right = slice(None, -1), slice(1, None)
         gap = np.maximum(slopes[left] - slopes[right], 1e-300)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -77,6 +115,13 @@ class _Hull:
         shift = np.where(np.isfinite(shift), shift, middle)
         inner = np.clip(points[left] + shift, points[left], points[right])
         breaks = np.concatenate([[-math.inf], inner, [math.inf]])
+        constant, rate = line.lifts(points, heights, slopes)
+        reach = np.maximum(points - np.append(points[0], inner), np.append(inner, points[-1]) - points) * (1 + 1e-9)
+        reach[[0, -1]] *= 2  # an outer line is flatter than its tangent, and so lower on the inner side of its point
+        heights = heights + constant + rate * reach
+        slopes = slopes.copy()
+        slopes[0] -= rate[0]
+        slopes[-1] += rate[-1]
         # Integrate each piece from its higher end, where the exponent is largest.
         high = np.where(slopes > 0, breaks[1:], breaks[:-1])
         with np.errstate(invalid="ignore"):
@@ -111,35 +156,46 @@ class _Hull:
 def _line_through_mode(posterior: GibbsPosterior) -> tuple[_Line, int]:
     """The line around the approximate mode, and the passes it took. Where it is centred changes the time taken, never the law."""
     if math.isfinite(posterior.loss.smoothness):
-        mode = find_mode(posterior)
-        return _Line(posterior, float(mode.centre[0]), 1 / math.sqrt(float(mode.hessian[0, 0])), mode.value), mode.passes
-    # A kinked loss: halve a bracket of the increasing subgradient many times per pass, then see how fast the potential rises.
+        moved, mode, origin = recentred_mode(posterior)
+        return _Line.at(moved, float(origin[0]), float(mode.centre[0]), 1 / math.sqrt(float(mode.hessian[0, 0]))), mode.passes
+    centre, passes = _kinked_mode(posterior)
+    origin_at = 0.0
+    if not posterior.loss.margin and posterior.data.n_rows:
+        posterior, origin_at, found = recentre(posterior, np.array([centre])), centre, passes < MAXIMUM_PASSES
+        centre, more = (0.0, 0) if found else _kinked_mode(posterior)
+        passes += more + 1
+    widest = 1 / math.sqrt(float(posterior.prior_precision[0]))
+    scales = widest * 2.0 ** -np.arange(40.0)
+    steps = np.concatenate([[0.0], scales, -scales])[:, None]
+    losses = posterior.inverse_temperature * posterior.loss_totals(centre + steps)
+    rises = losses - losses[0] + posterior.prior_rises(np.array([centre]), steps)
+    near = scales[np.maximum(*(rises[1:].reshape(2, -1))) <= 1]
+    return _Line.at(posterior, origin_at, centre, float(near[0] if near.size else scales[-1])), passes + 1
+
+
+def _kinked_mode(posterior: GibbsPosterior) -> tuple[float, int]:
+    """The approximate mode for a kinked loss: a bracket of the increasing subgradient is cut many times per pass."""
     precision, centre = float(posterior.prior_precision[0]), float(posterior.prior_centre[0])
-    (total,) = posterior.data.reduce(lambda rows, _: (np.abs(rows).sum(),))
+    (total,) = posterior.data.reduce(lambda rows, y: (float(np.sum(weights_of(y) * np.abs(rows[:, 0]))),))
     reach = posterior.inverse_temperature * posterior.loss.lipschitz * float(total) / precision
     low, up, passes = centre - reach, centre + reach, 1
-    widest = 1 / math.sqrt(precision)
-    while up - low > 1e-9 * widest and passes < MAXIMUM_PASSES:
+    while up - low > 1e-9 / math.sqrt(precision) and passes < MAXIMUM_PASSES:
         points = np.linspace(low, up, SECTIONS + 1)
         rising = int(np.searchsorted(posterior.gradients(points[:, None])[:, 0], 0.0))
         low, up = float(points[max(rising - 1, 0)]), float(points[min(rising, SECTIONS)])
         passes += 1
-    mode_at = 0.5 * (low + up)
-    scales = widest * 2.0 ** -np.arange(40.0)
-    values = posterior.values(np.concatenate([[0.0], scales, -scales])[:, None] + mode_at)
-    rise = np.maximum(*(values[1:].reshape(2, -1))) - values[0]
-    near = scales[rise <= 1]
-    return _Line(posterior, mode_at, float(near[0] if near.size else scales[-1]), float(values[0])), passes + 1
+    return 0.5 * (low + up), passes
 
 
 def _first_hull(line: _Line) -> tuple[Floats, Floats, Floats]:
-    """Points either side of the mode, moved outwards until the outer tangents slope inwards."""
+    """Points either side of the mode, moved outwards until the outer tangents slope inwards, whatever rounding did to them."""
     reach = 1.0
     while True:
         x = np.array([-3.0, -1.0, 0.0, 1.0, 3.0]) * reach
-        slopes = line.slopes(x)
-        if slopes[0] > 0 > slopes[-1]:
-            return x, line.heights(x), slopes
+        heights, slopes = line.heights(x), line.slopes(x)
+        _, rate = line.lifts(x, heights, slopes)
+        if slopes[0] > 2 * rate[0] and slopes[-1] < -2 * rate[-1]:
+            return x, heights, slopes
         reach *= 2
 
 
@@ -161,11 +217,11 @@ def sample(
     have = proposed = 0
     largest = -math.inf
     while have < draws:
-        hull = _Hull.through(*support)
+        hull = _Hull.through(line, *support)
         size = min(LARGEST_BATCH, 16 if len(support[0]) < LARGEST_HULL // 2 else 2 * (draws - have) + 1)
         x, envelope = hull.draw(size, generator)
         heights = line.heights(x)
-        log_acceptance = heights - envelope - line.headroom()
+        log_acceptance = heights - envelope
         largest = max(largest, float(log_acceptance.max()))
         if not largest <= 0:
             raise GibbsafeError(f"inverse-cdf: log acceptance {largest} is above 0; the envelope is wrong")
@@ -178,10 +234,10 @@ def sample(
             support = _insert(support, new, line)
         if progress is not None:
             progress(min(have, draws), draws, proposed, time.perf_counter() - started)
-    theta = line.centre + line.scale * np.concatenate(accepted)[:draws]
+    theta = line.thetas(np.concatenate(accepted)[:draws])
     finished = time.perf_counter()
     diagnostics = Diagnostics(
-        mode=np.array([line.centre]),
+        mode=np.array([line.origin + line.centre]),
         proposals=proposed,
         evaluated=proposed,
         accepted=have,

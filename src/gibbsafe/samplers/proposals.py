@@ -24,7 +24,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from gibbsafe.errors import GibbsafeError
-from gibbsafe.samplers.envelope import Bound, Certificates, bounds_on_shell
+from gibbsafe.samplers.envelope import Bound, Certificates, assured_bound, forms_on_shell, is_diagonal, raised
 
 __all__ = ["Component", "Mixture", "Proposals", "build_mixture"]
 
@@ -32,18 +32,19 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: The tail begins where its mass is below e^{−NEGLIGIBLE} of the envelope: it is sampled all the same, only rarely.
 NEGLIGIBLE = 14.0
+#: Smallest share of the largest eigenvalue that the smallest may have: a component's mass then keeps nine digits.
+NEARLY_SINGULAR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """A tilted Gaussian for one shell: v = mean + x @ spread for standard normal x."""
+    """A tilted Gaussian for one shell: v = mean + x @ spread for standard normal x; the bound is the envelope there."""
 
     lo: float
     hi: float
     mean: Floats
     spread: Floats
     tilt: float
-    peak: float  # a + ½ℓᵀ mean: log envelope = peak − ½|x|² − ½ tilt s²
     log_weight: float
     bound: Bound
 
@@ -68,10 +69,19 @@ def _best_tilt(eigenvalues: Floats, linear: Floats, square: float) -> float:
     return smallest - gap
 
 
+def _eigen(matrix: Floats) -> tuple[Floats, Floats]:
+    """Rising eigenvalues and their vectors; those of a diagonal matrix to the last digit."""
+    if not is_diagonal(matrix):
+        eigenvalues, vectors = np.linalg.eigh(matrix)
+        return eigenvalues, vectors
+    order = np.argsort(np.diagonal(matrix))
+    return np.diagonal(matrix)[order], np.eye(len(matrix))[:, order]
+
+
 def _component(bound: Bound) -> Component | None:
     """The component of a bound with its best tilt, or None if the bound's precision is not positive definite."""
-    eigenvalues, vectors = np.linalg.eigh(bound.precision)
-    if eigenvalues[0] <= 0:
+    eigenvalues, vectors = _eigen(bound.precision)
+    if eigenvalues[0] <= 0 or (eigenvalues[0] < NEARLY_SINGULAR * eigenvalues[-1] and not is_diagonal(bound.precision)):
         return None
     linear = vectors.T @ bound.linear
     natural = float((1 / eigenvalues).sum() + np.square(linear / eigenvalues).sum())
@@ -86,25 +96,34 @@ def _component(bound: Bound) -> Component | None:
     log_normaliser = 0.5 * len(mean) * math.log(2 * math.pi) - 0.5 * float(np.log(precision).sum())
     spread = (vectors / np.sqrt(precision)).T
     log_weight = peak + log_normaliser - 0.5 * tilt * edge**2
-    return Component(bound.lo, bound.hi, mean, spread, tilt, peak, log_weight, bound)
+    return Component(bound.lo, bound.hi, mean, spread, tilt, log_weight, bound)
 
 
 def _typical_height(bound: Bound) -> float:
-    """Log mean of the bound over the sphere |v| = hi, to second order: ranks bounds without factorising them."""
+    """Log mean of the bound over the sphere |v| = hi, to second order: ranks bounds without factorising them, others last."""
     p = len(bound.linear)
-    square = bound.hi**2
+    square = bound.hi * bound.hi
     mean = float(np.trace(bound.precision)) / p
     spread = float(np.square(bound.precision).sum()) - p * mean**2
     along = float(bound.linear @ bound.linear)
-    return bound.constant - 0.5 * square * mean + 0.5 * square * along / p + 0.25 * square**2 * spread / (p * (p + 2))
+    height = bound.constant - 0.5 * square * mean + 0.5 * square * along / p + 0.25 * square * square * spread / (p * (p + 2))
+    return height if math.isfinite(height) else math.inf
 
 
 def _best_component(certificates: Certificates, lo: float, hi: float) -> Component:
-    """The component of the bound that is lowest in a typical direction. The prior's bound always qualifies."""
-    for bound in sorted(bounds_on_shell(certificates, lo, hi), key=_typical_height):
-        component = _component(bound)
+    """The component of the bound that is lowest in a typical direction, or the assured one if it weighs less.
+
+    The prior's bound always qualifies.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        forms = sorted(forms_on_shell(certificates, lo, hi), key=_typical_height)
+        assured = assured_bound(certificates, lo, hi)
+    other = None if assured is None else _component(assured)
+    for form in forms:
+        bound = raised(certificates, form)
+        component = None if bound is None else _component(bound)
         if component is not None:
-            return component
+            return component if other is None or component.log_weight <= other.log_weight else other
     raise GibbsafeError("shell sampler: no bound is positive definite, not even the prior's")
 
 
@@ -129,10 +148,11 @@ class Proposals:
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """The whole envelope: components on consecutive shells from 0 to R, and a tail of slope ``slope`` beyond R."""
+    """The whole envelope: components on consecutive shells from 0 to R, and a tail e^{tail_headroom − slope·s} beyond R."""
 
     components: tuple[Component, ...]
     slope: float
+    tail_headroom: float
     radius: float
     log_weights: Floats
 
@@ -162,17 +182,16 @@ class Mixture:
                 edge = component.lo if component.tilt >= 0 else component.hi
                 keep = (square > component.lo**2) & (square <= component.hi**2)
                 keep &= log_uniform[which] <= -0.5 * component.tilt * (square - edge**2)
-                which, square = which[keep], square[keep]
-                points[which] = v[keep]
-                exponent = np.einsum("ij,ij->i", x[keep], x[keep]) + component.tilt * square
-                log_envelope[which] = component.peak - 0.5 * exponent
+                which, v = which[keep], v[keep]
+                points[which] = v
+                log_envelope[which] = component.bound.log_heights(v)
         which = order[starts[len(self.components)] :]
         if which.size:
             kept, radius = self._tail_radii(log_uniform[which], normals.shape[1], generator)
             which = which[kept]
             direction = normals[which] / np.linalg.norm(normals[which], axis=1, keepdims=True)
             points[which] = direction * radius[:, None]
-            log_envelope[which] = -self.slope * radius
+            log_envelope[which] = self.tail_headroom - self.slope * radius
         survivors = np.flatnonzero(log_envelope > -math.inf)
         return Proposals(size, points[survivors], log_envelope[survivors], chosen[survivors])
 
@@ -191,15 +210,21 @@ class Mixture:
         return top + math.log(float(np.exp(self.log_weights - top).sum()) * max(kept, 0.5) / size)
 
 
-def _tail_log_weight(last: Component, p: int) -> tuple[float, float] | None:
-    """Slope of the tail beyond the last shell, and the log integral of its exponential envelope."""
-    radius = last.hi
-    slope = last.bound.least_rise() / radius
+def _tail_log_weight(certificates: Certificates, last: Component, p: int) -> tuple[float, float, float] | None:
+    """Slope and headroom of the tail beyond the last shell, and the log integral of its exponential envelope.
+
+    Where U(θ) − U(t) ≥ c s its computed value, which errs by η·½vᵀPv and a linear term, is at least (1 − η)c s − η|g|s less that
+    term, since the data's part is at least −|g|s: rounding costs the tail a share of its slope, and the same headroom everywhere.
+    """
+    radius, rounding = last.hi, certificates.rounding
+    lost = rounding.linear + rounding.prior * (float(np.linalg.norm(certificates.frame.gradient)) + rounding.gradient)
+    slope = (1 - rounding.prior - 2.0**-40) * last.bound.least_rise() / radius - lost
     rate = slope - (p - 1) / radius
     if not rate > 0:
         return None
     log_sphere = math.log(2) + 0.5 * p * math.log(math.pi) - float(gammaln(0.5 * p))
-    return slope, log_sphere + (p - 1) * math.log(radius) - slope * radius - math.log(rate)
+    headroom = rounding.constant
+    return slope, headroom, headroom + log_sphere + (p - 1) * math.log(radius) - slope * radius - math.log(rate)
 
 
 def build_mixture(certificates: Certificates, width: float) -> Mixture:
@@ -211,10 +236,9 @@ def build_mixture(certificates: Certificates, width: float) -> Mixture:
     hi = max(root - 3.5, width)
     while True:
         components.append(_best_component(certificates, lo, hi))
-        tail = _tail_log_weight(components[-1], p)
-        top = max(component.log_weight for component in components)
-        if hi >= root + 1 and tail is not None and tail[1] < top - NEGLIGIBLE:
+        tail = _tail_log_weight(certificates, components[-1], p) if hi >= root + 1 else None
+        if tail is not None and tail[2] < max(component.log_weight for component in components) - NEGLIGIBLE:
             break
         lo, hi = hi, hi + max(width, 0.1 * (hi - root), 0.3 * (hi - 3 * root))
     weights = [component.log_weight for component in components]
-    return Mixture(tuple(components), tail[0], hi, np.array([*weights, tail[1]]))
+    return Mixture(tuple(components), tail[0], tail[1], hi, np.array([*weights, tail[2]]))

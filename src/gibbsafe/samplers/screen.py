@@ -17,9 +17,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe.data.blocks import Blocks
-from gibbsafe.samplers.moments import ROWS, Frame, weighted_gram
+from gibbsafe.data.blocks import Blocks, weights_of
+from gibbsafe.samplers.moments import ROWS, Frame, largest_norms, weighted_gram
 from gibbsafe.samplers.posterior import GibbsPosterior
+from gibbsafe.samplers.rounding import product_error
 
 __all__ = ["Screen", "build_screen", "rough_error", "rough_rise"]
 
@@ -49,8 +50,8 @@ def rough_rise(posterior: GibbsPosterior, frame: Frame, sum_of_row_norms: float,
     """Lower bound of U(θ) − U(t): a single-precision sum less its worst-case error."""
     thetas = frame.thetas(points)
     total = posterior.rough_loss_totals(thetas)
-    total = total - rough_error(posterior, total, thetas, sum_of_row_norms)
-    return np.asarray(posterior.inverse_temperature * total + posterior.prior_values(thetas) - frame.value)
+    total = total - rough_error(posterior, total, thetas, sum_of_row_norms) - frame.loss_total
+    return np.asarray(posterior.inverse_temperature * total + posterior.prior_rises(frame.centre, frame.steps(points)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +85,7 @@ def build_screen(posterior: GibbsPosterior, frame: Frame) -> Screen:
     """Two passes: one to rank the records by what they cost the envelope, one to split the sums."""
     loss, beta = posterior.loss, posterior.inverse_temperature
     radii = np.sqrt(posterior.dimension) * np.array(RADII)
+    spread = product_error(frame.scale)
     scores: list[Floats] = []
 
     def rank(rows: Floats, y: Floats | None) -> tuple[float]:
@@ -97,30 +99,34 @@ def build_screen(posterior: GibbsPosterior, frame: Frame) -> Screen:
     wanted = min(MOST_ROWS, max(1, int(SHARE * len(ranked))))
     threshold = np.partition(ranked, len(ranked) - wanted)[len(ranked) - wanted]
     kept_rows: list[Floats] = []
-    kept_targets: list[Floats] = []
+    kept_beside: list[Floats] = []
     chosen = iter(scores)
 
     def split(rows: Floats, y: Floats | None) -> tuple[Floats]:
         dear = next(chosen) >= threshold
         kept_rows.append(rows[dear])
         if y is not None:
-            kept_targets.append(y[dear])
+            kept_beside.append(y[dear])
         rows, y = rows[~dear], None if y is None else y[~dear]
         white, predictor = rows @ frame.scale, rows @ frame.centre
         half = 0.5 * loss.curvature(predictor, y)
-        losses = loss.curvature_losses(np.multiply.outer(radii, np.sqrt(np.square(white).sum(axis=1))), predictor, y)
+        losses = loss.curvature_losses(np.multiply.outer(radii, largest_norms(rows, white, spread)), predictor, y)
         return (np.stack([weighted_gram(white, half - lost) for lost in losses]),)
 
     (others,) = posterior.data.reduce(split, ROWS)
     dear = GibbsPosterior(
-        Blocks(np.concatenate(kept_rows), np.concatenate(kept_targets) if kept_targets else None),
+        Blocks.from_beside(np.concatenate(kept_rows), np.concatenate(kept_beside) if kept_beside else None),
         loss,
         beta,
         posterior.prior_precision,
         posterior.prior_centre,
     )
-    value, gradient = dear.value_and_gradient(frame.centre)
-    pull = posterior.prior_precision * (frame.centre - posterior.prior_centre)
-    start = value - float(posterior.prior_values(frame.centre[None])[0])
-    row_norms = float(np.linalg.norm(dear.data.rows, axis=1).sum())  # type: ignore[attr-defined]
-    return Screen(frame, dear, start, frame.scale.T @ (gradient - pull), row_norms, radii, beta * others)
+    start, slope = (beta * part for part in dear.data.reduce(lambda rows, y: _start(dear, rows @ frame.centre, rows, y)))
+    (row_norms,) = dear.data.reduce(lambda rows, y: (float(np.sum(weights_of(y) * np.linalg.norm(rows, axis=1))),))
+    return Screen(frame, dear, float(start), frame.scale.T @ slope, row_norms, radii, beta * others)
+
+
+def _start(dear: GibbsPosterior, predictor: Floats, rows: Floats, y: Floats | None) -> tuple[Floats, Floats]:
+    """A block's losses and their gradient."""
+    total, slope = dear.loss.total_and_slope(predictor, y)
+    return total, slope @ rows

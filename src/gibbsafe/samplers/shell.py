@@ -6,21 +6,19 @@ accepted draws follow the posterior exactly: no burn-in, no mass dropped, no cap
 Everything adaptive here (the mode, which sums are worth their cost, batch sizes) changes the time taken and never the law of the
 draws.
 
-**Rounding.** The computed log acceptance carries the rounding of U(θ), U(t) and the envelope. Each is below the margin
-
-    2⁻⁴⁰ (1 + |U(t)| + β Lip Σ|y_i| s + ½ s²) + 10⁻⁹ (1 + s²),
-
-(thousands of roundings of the sums' magnitudes, on which the first term is a bound: |f(u+a)| ≤ |f(u)| + Lip|a|). Its value at
-twice the last shell's radius is added to the envelope everywhere: one constant, so that it costs acceptance and leaves the law
-of the draws alone (a margin that grew with s would tilt it). A log acceptance above 0 would refute the proof or the margin, and
-raises.
+**Rounding.** The computed log acceptance carries the rounding of U(θ), U(t) and the envelope. Each is bounded by what was
+actually summed (`rounding`; the rounding lemma of `docs/samplers.md` proves the constants), and each shell's envelope is raised
+by what rounding can do anywhere on it (`envelope.headroom`). The shell's mass counts its headroom, so that proposals follow the
+envelope they are judged by and the law of the draws is left alone; a predicted acceptance counts it too. A log acceptance above
+0 would refute the proof, and raises. Losses of a residual are seen from the mode (`recentring`), where their sums are small
+whatever the responses and however far the prior's centre.
 
 **Squeeze.** Where enough draws are wanted, two-sided bounds of the potential (`squeeze`) decide most proposals without touching
 the data: one is accepted (rejected) at once only if it would be at every value within the bounds, widened by twice the margin
-above, once for the bounds' own rounding and once for that of the sum they replace. Where most proposals are rejected, each of
-the others is judged on a single-precision sum next (and, where nearly all are, on a few records before that: `screen`), and
-rejected at once if it would be at every value within that sum's worst-case error. All others are decided in double precision.
-Decisions, and so draws, are those of double precision, whatever was decided how.
+of a computed rise, once for the bounds' own rounding and once for that of the sum they replace. Where most proposals are
+rejected, each of the others is judged on a single-precision sum next (and, where nearly all are, on a few records before that:
+`screen`), and rejected at once if it would be at every value within that sum's worst-case error. All others are decided in
+double precision. Decisions, and so draws, are those of double precision, whatever was decided how.
 """
 
 from __future__ import annotations
@@ -49,13 +47,13 @@ from gibbsafe.samplers.moments import (
     grams,
     taylor,
 )
-from gibbsafe.samplers.newton import find_mode
 from gibbsafe.samplers.posterior import GibbsPosterior
-from gibbsafe.samplers.proposals import Mixture, Proposals, build_mixture
+from gibbsafe.samplers.proposals import NEGLIGIBLE, Mixture, Proposals, build_mixture
+from gibbsafe.samplers.recentring import recentred_mode
 from gibbsafe.samplers.screen import Screen, build_screen, rough_rise
 from gibbsafe.samplers.squeeze import Choice, Squeeze, build_squeeze, choose
 
-__all__ = ["ShellEnvelope", "prepare", "sample"]
+__all__ = ["ShellEnvelope", "prepare", "sample", "sample_from"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -75,24 +73,33 @@ class ShellEnvelope:
     log_acceptance: float  # predicted
     screen: Screen | None = None
     squeeze: Squeeze | None = None
+    origin: Floats | None = None  # parameters are measured from here
+
+    def seconds(self, draws: int) -> float:
+        """What drawing will take, by the predicted acceptance; no promise."""
+        return draws * math.exp(min(-self.log_acceptance, 700.0)) * Seconds.of(self.posterior).evaluation
 
     def margin(self, radius: Floats) -> Floats:
-        """Bound on all rounding errors of a log acceptance at distance ``radius`` from the mode."""
-        posterior, frame = self.posterior, self.certificates.frame
-        reach = posterior.inverse_temperature * posterior.loss.lipschitz * self.certificates.taylor.sum_of_norms
-        magnitude = 1 + abs(frame.value) + reach * radius + 0.5 * radius**2
-        return np.asarray(2.0**-40 * magnitude + 1e-9 * (1 + radius**2))
+        """Bound on the rounding error of a computed rise at distance ``radius`` from the mode."""
+        return self.certificates.rounding.margin(radius)
 
     @property
     def headroom(self) -> float:
-        """The margin by which the whole envelope is raised: the same at every point."""
-        return float(self.margin(np.asarray(2 * self.mixture.radius)))
+        """The largest by which a shell of more than a negligible mass is raised for rounding, in nats."""
+        components = self.mixture.components
+        top = max(component.log_weight for component in components)
+        return max(component.bound.headroom for component in components if component.log_weight >= top - NEGLIGIBLE)
+
+    def rises(self, points: Floats) -> Floats:
+        """U(θ) − U(t) at each point v: the change of the losses' sum and, without cancellation, of the prior's."""
+        posterior, frame = self.posterior, self.certificates.frame
+        steps = frame.steps(points)
+        losses = posterior.loss_totals(frame.centre + steps) - frame.loss_total
+        return np.asarray(posterior.inverse_temperature * losses + posterior.prior_rises(frame.centre, steps))
 
     def log_acceptance_of(self, proposals: Proposals) -> Floats:
-        """Log acceptance probability of each proposal: U(t) − U(θ) − log envelope − headroom, never above 0."""
-        frame = self.certificates.frame
-        rise = self.posterior.values(frame.thetas(proposals.points)) - frame.value
-        answer = -rise - proposals.log_envelope - self.headroom
+        """Log acceptance probability of each proposal: U(t) − U(θ) − log envelope, never above 0."""
+        answer = -self.rises(proposals.points) - proposals.log_envelope
         if answer.size and not float(answer.max()) <= 0:
             raise GibbsafeError(f"shell sampler: log acceptance {answer.max()} is above 0; the envelope is wrong")
         return np.asarray(answer)
@@ -102,7 +109,7 @@ class ShellEnvelope:
         assert self.squeeze is not None
         low, high = self.squeeze.rises(proposals.points)
         margin = 2 * self.margin(np.linalg.norm(proposals.points, axis=1))
-        top = -proposals.log_envelope - self.headroom
+        top = -proposals.log_envelope
         least = top - high - margin
         if (least > 0).any():
             raise GibbsafeError(f"shell sampler: log acceptance {np.nanmax(least)} is above 0; the envelope is wrong")
@@ -114,12 +121,15 @@ class ShellEnvelope:
 
     def hopeless(self, proposals: Proposals, log_uniform: Floats) -> npt.NDArray[np.bool_]:
         """Proposals that lower bounds of the potential already reject: those of the screen, then of the squeeze."""
-        margin = self.margin(np.linalg.norm(proposals.points, axis=1))
+        radius, rounding = np.linalg.norm(proposals.points, axis=1), self.certificates.rounding
+        margin = 2 * self.margin(radius)
         ceiling = -log_uniform - proposals.log_envelope + margin  # a rise above this is a rejection
         if self.screen is None:
             return self.rough_rise(proposals.points) > ceiling
         parts = [self.screen.least_rise(part.points) for part in proposals.parts(LARGEST_BATCH)]
-        hopeless = np.concatenate(parts) > ceiling
+        hopeless: npt.NDArray[np.bool_] = (
+            np.concatenate(parts) > ceiling + 2 * rounding.gradient * radius + rounding.curvature * radius**2
+        )
         alive = np.flatnonzero(~hopeless)
         hopeless[alive] = self.rough_rise(proposals.points[alive]) > ceiling[alive]
         return hopeless
@@ -127,7 +137,7 @@ class ShellEnvelope:
 
 def prepare(posterior: GibbsPosterior, draws: int, generator: np.random.Generator) -> ShellEnvelope:
     """Find the mode, and an envelope and a squeeze whose sharpness is worth its set-up for this many draws."""
-    mode = find_mode(posterior)
+    posterior, mode, origin = recentred_mode(posterior)
     frame = Frame.at(mode, posterior)
     loss, p = posterior.loss, posterior.dimension
     cost = Seconds.of(posterior)
@@ -140,7 +150,7 @@ def prepare(posterior: GibbsPosterior, draws: int, generator: np.random.Generato
         known = replace(best.certificates, **more) if more else first
         mixture = build_mixture(known, width)
         predicted = 0.5 * p * math.log(2 * math.pi) - mixture.log_mass(generator)
-        return ShellEnvelope(posterior, known, mixture, mode.passes, predicted)
+        return ShellEnvelope(posterior, known, mixture, mode.passes, predicted, origin=origin)
 
     def proposals(predicted: float) -> float:
         """Evaluations that one draw costs; where nearly all proposals fail, the screen sees to most of them."""
@@ -201,7 +211,13 @@ def sample(
     """
     _validate.count("draws", draws)
     started = time.perf_counter()
-    envelope = prepare(posterior, draws, generator)
+    return sample_from(prepare(posterior, draws, generator), draws, generator, progress, started)
+
+
+def sample_from(
+    envelope: ShellEnvelope, draws: int, generator: np.random.Generator, progress: Progress | None, started: float
+) -> tuple[Floats, Diagnostics]:
+    """`sample` with an envelope that was prepared before, from ``started`` on."""
     ready = time.perf_counter()
     accepted: list[Floats] = []
     have = proposed = evaluated = 0
@@ -225,10 +241,10 @@ def sample(
         if progress is not None:
             progress(min(have, draws), draws, proposed, time.perf_counter() - started)
     points = np.concatenate(accepted)[:draws]
-    known = envelope.certificates
+    known, origin = envelope.certificates, 0.0 if envelope.origin is None else envelope.origin
     names = [name for name in ("taylor", "grams", "cubic", "fourth") if getattr(known, name) is not None]
     diagnostics = Diagnostics(
-        mode=envelope.certificates.frame.centre,
+        mode=origin + known.frame.centre,
         proposals=proposed,
         evaluated=evaluated,
         accepted=have,
@@ -238,7 +254,7 @@ def sample(
         sampling_seconds=time.perf_counter() - ready,
         log_acceptance=largest,
     )
-    return envelope.certificates.frame.thetas(points), diagnostics
+    return origin + known.frame.thetas(points), diagnostics
 
 
 def _judge(envelope: ShellEnvelope, batch: Proposals, log_uniform: Floats, needed: int) -> tuple[Floats, int, float]:

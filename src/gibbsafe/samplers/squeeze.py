@@ -16,9 +16,10 @@ Keeping the fourth derivative too, S(v) = Σ β f⁗_i a_i⁴, the same argument
 smaller by about Ys/5. Both hold; the sharper is used at each point and on each side. Q₄ and S are quadratic forms in svec(vvᵀ),
 p⁴/4 operations instead of n·p. Where their sums do not pay, Q₄ is at most s² vᵀGv, G = Σ β w_i |y_i|² y_i y_iᵀ.
 
-**Rounding.** Products y_i = Wᵀz_i err by at most δ = 8p·2⁻⁵³ max|z||W| each, predictors by δ' = 8p·2⁻⁵³ max|z||t|: the quadratic
-may be off by ½(`Frame.rounding` + κδ')s², the gradient by β sup f″ δ' Σ|y_i|, the cubic and quartic by (κ + K₄Ys)s³ times
-δ + 2⁻³⁰Y (a million roundings). All are added on both sides.
+**Rounding** (`rounding`, and the rounding lemma of `docs/samplers.md`). The quadratic is that of the measured curvature,
+½vᵀ(P + D)v, and may be off by ½(e + η)s², the gradient by its own error times s, the cubic and quartic by (κ + K₄Ys)s³ times
+what a product y_i may be off by and 2⁻³⁰Y (a million roundings), and by K₄s³Y and K₅s⁴Y² times the predictors' error. All are
+added on both sides.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ __all__ = ["Choice", "Squeeze", "build_squeeze", "choose"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-#: Above this the whitening is too inaccurate for two-sided bounds (`Frame.rounding` is a bound only below its cap).
+#: Above this the measured curvature is too inaccurate for two-sided bounds to decide anything.
 LARGEST_ROUNDING = 1e-3
 #: Entries of svec(vvᵀ) held at once: they stay in cache.
 CELLS = 1 << 17
@@ -67,8 +68,9 @@ def _typical_width(loss: Loss, taylor: Taylor, sharp: bool) -> float:
     trace = float(np.trace(taylor.quartic))
     reach = np.asarray(np.sqrt(p) * taylor.largest_norm)
     quartic = p * trace * (3 / (p + 2) if sharp else 1)
-    once = (loss.quartic_deficit + loss.quartic_excess * float(_growth(4, loss.self_concordance * reach))) / 24
-    twice = loss.quintic_ratio / 60 * float(_growth(5, loss.self_concordance * reach) * reach)
+    with np.errstate(over="ignore"):
+        once = (loss.quartic_deficit + loss.quartic_excess * float(_growth(4, loss.self_concordance * reach))) / 24
+        twice = loss.quintic_ratio / 60 * float(_growth(5, loss.self_concordance * reach) * reach)
     return quartic * (min(once, twice) if sharp else once) if quartic > 0 else 0.0
 
 
@@ -89,7 +91,7 @@ def choose(
     """
     p = len(frame.gradient)
     pairs = p * (p + 1) / 2
-    if frame.rounding > LARGEST_ROUNDING or p > LARGEST_CUBIC_DIMENSION:
+    if taylor.rounding.curvature > LARGEST_ROUNDING or p > LARGEST_CUBIC_DIMENSION:
         return None
     best, found = 0.9 * proposals * evaluation, None
     for sharp in (False, True)[: 1 + (p <= LARGEST_FOURTH_DIMENSION)]:
@@ -108,11 +110,9 @@ class Squeeze:
     frame: Frame
     taylor: Taylor
     loss: Loss
+    curvature: Floats  # P + D
     cubic: Floats  # (p, p(p+1)/2): C(v) = vᵀ cubic svec(vvᵀ)
     sums: tuple[FourthMoment, FourthMoment] | None  # with weights w and f⁗
-    predictor_error: float
-    product_error: float
-    gradient_error: float
 
     def rises(self, points: Floats) -> tuple[Floats, Floats]:
         """Lower and upper bounds of U(θ) − U(t) at each point v; not a number where there is none."""
@@ -128,21 +128,24 @@ class Squeeze:
         radius = np.sqrt(squares)
         products = pairs_of(columns)
         products *= svec_scale(len(columns))[:, None]
-        middle = self.frame.gradient @ columns + 0.5 * squares
+        rounding = self.taylor.rounding
+        middle = self.frame.gradient @ columns + 0.5 * np.einsum("ji,ji->i", columns, self.curvature @ columns)
         middle += np.einsum("ji,ji->i", columns, self.cubic @ products)
-        largest = self.taylor.largest_norm + self.product_error
+        largest = self.taylor.largest_norm + rounding.product
         reach = largest * radius
         kappa = loss.self_concordance
         bend = max(loss.quartic_deficit, loss.quartic_excess)
-        slack = 0.5 * (self.frame.rounding + kappa * self.predictor_error) * squares + self.gradient_error * radius
-        slack += (kappa + bend * reach) * squares * radius * (self.product_error + 2.0**-30 * largest)
+        slack = 0.5 * (rounding.curvature + rounding.prior + 2.0**-40) * squares + rounding.gradient * radius
+        slack += (kappa + bend * reach) * squares * radius * (rounding.product + 2.0**-30 * largest)
+        slack += (bend + loss.quintic_ratio * reach) * reach * squares * rounding.predictor
         with np.errstate(over="ignore", invalid="ignore"):  # an infinite or undefined bound decides nothing
             ceiling = loss.quartic_excess / 24 * _growth(4, kappa * reach)
             if self.sums is None:
                 quartic = squares * np.einsum("ji,ji->i", columns, self.taylor.quartic @ columns)
+                quartic += rounding.quartic * squares**2
                 return middle - slack - loss.quartic_deficit / 24 * quartic, middle + slack + ceiling * quartic
             (plain, plain_error), (signed, signed_error) = (self._form(moment, products, squares) for moment in self.sums)
-            quartic = np.maximum(plain, 0) + plain_error
+            quartic = np.maximum(plain, 0) + plain_error + rounding.quartic * squares**2
             remainder = loss.quintic_ratio / 120 * _growth(5, kappa * reach) * reach * quartic
             remainder += signed_error / 24
             low = np.fmax(-loss.quartic_deficit / 24 * quartic, signed / 24 - remainder)
@@ -164,18 +167,13 @@ def build_squeeze(
 ) -> Squeeze | None:
     """The squeeze from sums already made; ``None`` where rounding in the whitening leaves nothing to prove."""
     parts = [cubic.flat, taylor.quartic, *(moment.matrix for moment in sums or ())]
-    if frame.rounding > LARGEST_ROUNDING or not all(np.isfinite(part).all() for part in parts):
+    if not taylor.rounding.curvature <= LARGEST_ROUNDING or not all(np.isfinite(part).all() for part in parts):
         return None
-    p, loss = posterior.dimension, posterior.loss
-    unit = 8 * p * 2.0**-53 * taylor.largest_row_norm
-    predictor_error = unit * float(np.linalg.norm(frame.centre))
     return Squeeze(
         frame=frame,
         taylor=taylor,
-        loss=loss,
-        cubic=cubic.flat * svec_scale(p),
+        loss=posterior.loss,
+        curvature=taylor.curvature + np.diag(frame.prior_share),
+        cubic=cubic.flat * svec_scale(posterior.dimension),
         sums=sums,
-        predictor_error=predictor_error,
-        product_error=unit * float(np.linalg.norm(frame.scale)),
-        gradient_error=posterior.inverse_temperature * loss.smoothness * predictor_error * taylor.sum_of_norms,
     )

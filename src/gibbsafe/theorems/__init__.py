@@ -18,6 +18,7 @@ from gibbsafe.theorems import (  # the order of this list is the order of the re
     lipschitz_metric,
     log_sobolev,
     log_sobolev_simple,
+    proximal_last_iterate,
     stochastic_lipschitz,
 )
 from gibbsafe.theorems.comparison import Comparison, Row, compare
@@ -47,5 +48,6 @@ __all__ = [
     "lipschitz_metric",
     "log_sobolev",
     "log_sobolev_simple",
+    "proximal_last_iterate",
     "stochastic_lipschitz",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gibbsafe.errors import BudgetError, PremiseError
 from gibbsafe.privacy import Adjacency, BetaBernoulliDP, Budget
-from gibbsafe.privacy.beta import LARGEST_N
+from gibbsafe.privacy.beta import LARGEST_N, check_shape
 from gibbsafe.theorems.constants import Constants
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
@@ -20,7 +20,7 @@ class BetaBernoulliTheorem(Theorem):
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require 0/1 records, a Beta prior and a public n."""
-        a, b = constants.need("beta_prior")[0]
+        a, b = (check_shape("beta_prior", shape) for shape in constants.need("beta_prior")[0])
         n = constants.public_n(adjacency)
         if n > LARGEST_N:
             raise PremiseError(f"n = {n:,}: the profile looks at every number of successes, at most {LARGEST_N:,}")

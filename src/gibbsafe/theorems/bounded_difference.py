@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gibbsafe._numerics import up
+from gibbsafe._numerics import at_most, up
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, PureDP
 from gibbsafe.theorems.constants import Constants
@@ -22,7 +22,7 @@ class BoundedDifference(Theorem):
         if adjacency == Adjacency.ADD_REMOVE:
             raise PremiseError("adjacency add-remove: a bound on loss differences says nothing about adding a record")
         (difference,) = constants.need("difference_bound")
-        return (Premise(f"losses of two records differ by at most {difference:g}, for every parameter"),)
+        return (Premise(f"losses of two records differ by at most {at_most(difference)}, for every parameter"),)
 
     def _one_draw(self, constants: Constants, beta: float, adjacency: Adjacency) -> PureDP:
         return PureDP(up(2 * beta * (constants.difference_bound or 0.0)))

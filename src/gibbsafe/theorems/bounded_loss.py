@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gibbsafe._numerics import up
+from gibbsafe._numerics import at_most, up
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, PureDP
 from gibbsafe.theorems.constants import Constants
@@ -22,7 +22,7 @@ class BoundedLoss(Theorem):
         width = constants.loss_width()
         if width is None:
             raise PremiseError("loss_bound: not declared (or loss_interval)")
-        return (Premise(f"the loss of every record stays in an interval of width {width:g}, for every parameter"),)
+        return (Premise(f"the loss of every record stays in an interval of width {at_most(width)}, for every parameter"),)
 
     def _one_draw(self, constants: Constants, beta: float, adjacency: Adjacency) -> PureDP:
         factor = 2.0 if adjacency == Adjacency.REPLACE_ONE else 1.0

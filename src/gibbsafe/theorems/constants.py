@@ -7,21 +7,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from gibbsafe._numerics import sum_up
 from gibbsafe._validate import choice, count, fail, non_negative, open_probability, positive, real
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency
 
-__all__ = ["Constants"]
+__all__ = ["Constants", "as_blocks"]
 
 Rule = Callable[[str, Any], Any]
 
 
-def _blocks(value: float | tuple[float, ...]) -> tuple[float, ...]:
+def as_blocks(value: float | tuple[float, ...]) -> tuple[float, ...]:
+    """Return a constant per block of parameters as a tuple: of one entry where it is one number."""
     return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
 def _per_block(name: str, value: Any) -> float | tuple[float, ...]:
-    entries = tuple(non_negative(name, entry) for entry in _blocks(value))
+    entries = tuple(non_negative(name, entry) for entry in as_blocks(value))
+    return entries if isinstance(value, tuple | list) else entries[0]
+
+
+def _positive_blocks(name: str, value: Any) -> float | tuple[float, ...]:
+    entries = tuple(positive(name, entry) for entry in as_blocks(value))
     return entries if isinstance(value, tuple | list) else entries[0]
 
 
@@ -54,9 +61,9 @@ _RULES: dict[str, Rule] = {
     "smoothness": positive,
     "loss_bound": positive,
     "loss_interval": _interval,
-    "loss_range": positive,
+    "loss_range": _positive_blocks,
     "difference_bound": positive,
-    "difference_range": positive,
+    "difference_range": _positive_blocks,
     "sensitivity": positive,
     "prior_precision": _per_block,
     "prior_smoothness": positive,
@@ -84,7 +91,8 @@ class Constants:
     """Declared constants of a loss ℓ(θ, x), a prior and a sampler. Whatever is not declared is ``None``.
 
     Lipschitz constants and prior precisions may be tuples, one entry per block of parameters: with gradients bounded by
-    L_j in block j and precision m_j there, the anisotropic theorem uses Σ L_j²/m_j.
+    L_j in block j and precision m_j there, the anisotropic theorem uses Σ L_j²/m_j. Ranges may be tuples where the loss is a sum
+    over blocks of parameters that are independent under every posterior: one entry per block, which compose.
 
     Attributes:
         lipschitz: L, sup over records of the Lipschitz constant of θ ↦ ℓ(θ, x).
@@ -96,10 +104,11 @@ class Constants:
         difference_bound: sup |ℓ(θ, x) − ℓ(θ, x′)|.  difference_range: sup over (x, x′) of its range over θ.
         sensitivity: sup |Σℓ over D − Σℓ over D′| for the adjacency that is asked for.
         prior_precision: m_π, by which −log prior is strongly convex.  prior_smoothness: M_π.
-        n: number of records (replace-one only).  minimum_n, maximum_n: public bounds on n (add-remove).
+        n: number of records (replace-one only), or of persons with up to k records each: the least number of records, with
+            ``maximum_n`` = n·k the largest.  minimum_n, maximum_n: public bounds on n (add-remove).
         record_radius: r with ‖x‖ ≤ r, for means.  dimension: number of parameters.
         slack: total-variation distance of the sampler from its target, for every data set.
-        step, steps: step size and number of steps of a Langevin sampler.
+        step, steps: step size and number of steps of a Langevin sampler; of the proximal sampler η and its rounds.
         metric_lipschitz, metric_diameter: Lipschitz constant of x ↦ log p_θ(x) under a metric, and the metric's diameter.
         stochastic_rate, stochastic_floor, likelihood_ratio_bound: c, L₀ and C of the stochastic Lipschitz assumption.
         contamination, density_ratio: p, and sup over x of sup_θ f(x; θ)/g(x), of a contaminated likelihood.
@@ -113,9 +122,9 @@ class Constants:
     smoothness: float | None = None
     loss_bound: float | None = None
     loss_interval: tuple[float, float] | None = None
-    loss_range: float | None = None
+    loss_range: float | tuple[float, ...] | None = None
     difference_bound: float | None = None
-    difference_range: float | None = None
+    difference_range: float | tuple[float, ...] | None = None
     sensitivity: float | None = None
     prior_precision: float | tuple[float, ...] | None = None
     prior_smoothness: float | None = None
@@ -142,9 +151,9 @@ class Constants:
             if value is not None:
                 object.__setattr__(self, name, rule(name, value))
         if self.lipschitz is not None and self.difference_lipschitz is not None:
-            if len(_blocks(self.lipschitz)) != len(_blocks(self.difference_lipschitz)):
+            if len(as_blocks(self.lipschitz)) != len(as_blocks(self.difference_lipschitz)):
                 fail("difference_lipschitz", self.difference_lipschitz, "one number per block of lipschitz")
-            for gap, single in zip(self.gap_blocks(Adjacency.REPLACE_ONE), _blocks(self.lipschitz), strict=True):
+            for gap, single in zip(self.gap_blocks(Adjacency.REPLACE_ONE), as_blocks(self.lipschitz), strict=True):
                 if gap > 2 * single * (1 + 1e-12):
                     fail("difference_lipschitz", self.difference_lipschitz, "at most twice lipschitz")
 
@@ -171,25 +180,53 @@ class Constants:
             raise PremiseError("n: private under add-remove, and this rule needs it; use replace-one")
         return int(self.need("n")[0])
 
+    def row_bounds(self, adjacency: Adjacency) -> tuple[int, int]:
+        """Return the least and the largest number of rows that any data set can have: what is public of it."""
+        if adjacency == Adjacency.ADD_REMOVE:
+            if self.maximum_n is None:
+                raise PremiseError("maximum_n: not declared, and under add-remove the step size needs a public bound on n")
+            return self.minimum_n, self.maximum_n
+        n = self.public_n(adjacency)
+        return n, n if self.maximum_n is None else self.maximum_n
+
     def gap_blocks(self, adjacency: Adjacency) -> tuple[float, ...]:
         """Return, per block, sup ‖∇g‖/β of the loss difference g between neighbours: 2L (or declared), add-remove L."""
         if adjacency == Adjacency.REPLACE_ONE and self.difference_lipschitz is not None:
-            return _blocks(self.difference_lipschitz)
+            return as_blocks(self.difference_lipschitz)
         (single,) = self.need("lipschitz")
         factor = 2.0 if adjacency == Adjacency.REPLACE_ONE else 1.0
-        return tuple(factor * entry for entry in _blocks(single))
+        return tuple(factor * entry for entry in as_blocks(single))
 
     def gap(self, adjacency: Adjacency) -> float:
         """Return the Euclidean norm of `gap_blocks`."""
         return math.hypot(*self.gap_blocks(adjacency))
 
+    def precision_blocks(self) -> tuple[float, ...]:
+        """Return the prior's precision per block, 0 where none is declared."""
+        return as_blocks(self.prior_precision if self.prior_precision is not None else 0.0)
+
+    def require_smoothness(self) -> tuple[float, float]:
+        """Return (M_ℓ, M_π); refuse a smoothness below the strong convexity declared with it, which no function has."""
+        smoothness, prior_smoothness = self.need("smoothness", "prior_smoothness")
+        for name, larger, least in (
+            ("prior_smoothness", prior_smoothness, max(self.precision_blocks())),
+            ("smoothness", smoothness, self.loss_strong_convexity),
+        ):
+            if larger < least:
+                raise PremiseError(f"{name} = {larger:g}: below the strong convexity {least:g} that is declared with it")
+        return smoothness, prior_smoothness
+
     def curvature_blocks(self, inverse_temperature: float, rows: int) -> tuple[float, ...]:
         """Return, per block, the strong convexity m_π + rows·β·m_ℓ of the potential."""
-        prior = _blocks(self.prior_precision if self.prior_precision is not None else 0.0)
-        total = tuple(entry + rows * inverse_temperature * self.loss_strong_convexity for entry in prior)
+        total = tuple(entry + rows * inverse_temperature * self.loss_strong_convexity for entry in self.precision_blocks())
         if min(total) <= 0:
             raise PremiseError("prior_precision: must be above 0 (or loss_strong_convexity, on a known number of rows)")
         return total
+
+    @property
+    def whole_difference_range(self) -> float | None:
+        """The range of a loss difference over all parameters together: the sum over blocks."""
+        return None if self.difference_range is None else sum_up(as_blocks(self.difference_range))
 
     def loss_width(self) -> float | None:
         """Return the width of the interval that the loss is known to stay in."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gibbsafe._numerics import up
+from gibbsafe._numerics import at_most, up
 from gibbsafe._validate import non_negative, open_probability
 from gibbsafe.privacy import Adjacency, BoundedRange
 from gibbsafe.theorems.constants import Constants
@@ -36,7 +36,9 @@ class ContaminatedUniform(Theorem):
         """Require the contamination rate and the density ratio."""
         _, ratio = constants.need("contamination", "density_ratio")
         return (
-            Premise(f"the model's density is at most {ratio:g} times the contaminating one, for every record and parameter"),
+            Premise(
+                f"the model's density is at most {at_most(ratio)} times the contaminating one, for every record and parameter"
+            ),
             Premise("the contaminating density is public and normalised"),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gibbsafe._numerics import up
+from gibbsafe._numerics import at_most, up
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, PureDP
 from gibbsafe.theorems.constants import Constants
@@ -35,7 +35,7 @@ class ExponentialMechanism(Theorem):
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require a finite sensitivity."""
         delta = sensitivity(constants, adjacency)
-        return (Premise(f"the total loss changes by at most {delta:g} between neighbours, for every parameter"),)
+        return (Premise(f"the total loss changes by at most {at_most(delta)} between neighbours, for every parameter"),)
 
     def _one_draw(self, constants: Constants, beta: float, adjacency: Adjacency) -> PureDP:
         return PureDP(up(2 * beta * sensitivity(constants, adjacency)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gibbsafe._numerics import root_sum_of_squares, up
+from gibbsafe._numerics import at_most, root_sum_of_squares, up
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, GaussianDP
 from gibbsafe.theorems.constants import Constants
@@ -38,6 +38,22 @@ def separation(constants: Constants, beta: float, adjacency: Adjacency) -> float
     return up(beta * root_sum_of_squares(up(g / math.sqrt(m)) for g, m in zip(gaps, curvature, strict=True)))
 
 
+def weighted_norm(constants: Constants, adjacency: Adjacency) -> str:
+    """Return the sentence about gradients that the price rests on: √Σ_j ‖∇_j g‖²/m_j, or the plain norm where one m is declared.
+
+    Per-block constants are declared so that this sum is right; a block alone may exceed its own entry (quantile regression).
+    """
+    precisions, gaps = constants.precision_blocks(), constants.gap_blocks(adjacency)
+    if min(precisions) <= 0 or len(set(precisions)) == 1:
+        return f"the gradient of the loss difference of neighbours has norm at most {at_most(up(root_sum_of_squares(gaps)))}"
+    size = up(root_sum_of_squares(up(gap / math.sqrt(m)) for gap, m in zip(gaps, precisions, strict=True)))
+    weights = ", ".join(f"{m:.6g}" for m in precisions)
+    return (
+        f"the gradient of the loss difference of neighbours has norm at most {at_most(size)}"
+        f" when each block is divided by the root of its prior precision ({weights})"
+    )
+
+
 @register
 class GaussianDPTheorem(Theorem):
     r"""μ-GDP with μ = G/√m, for a potential that is m-strongly convex on a convex set and a G-Lipschitz difference.
@@ -58,10 +74,9 @@ class GaussianDPTheorem(Theorem):
         """Require convexity, Lipschitz constants and strong convexity of the potential."""
         convex = require_convex(constants)
         separation(constants, 1.0, adjacency)
-        blocks = ", ".join(f"{gap:g}" for gap in constants.gap_blocks(adjacency))
         return (
             convex,
-            Premise(f"gradients of the loss difference of neighbours are bounded by {blocks} (per block)"),
+            Premise(weighted_norm(constants, adjacency)),
             Premise("the potential is strongly convex", checked=True),
         )
 

@@ -21,6 +21,8 @@ def last_iterate_mu(*, step: float, gap: float, strong_convexity: float, smoothn
     """
     h, t, big = positive("step", step), count("steps", steps), non_negative("gap", gap)
     m, smooth = non_negative("strong_convexity", strong_convexity), positive("smoothness", smoothness)
+    if smooth < m:
+        raise PremiseError(f"smoothness = {smooth:g}: must be at least the strong convexity {m:g}")
     per_step = big * math.sqrt(h / 2)
     # 1 − c, rounded down: hm where c = 1 − hm, and 2 − hM where c = hM − 1 (near 2 the product's own rounding counts).
     loss = min(h * m * (1 - 2.0**-51), 2 - h * smooth - 2.0**-50)
@@ -57,15 +59,10 @@ class LangevinLastIterate(Theorem):
 
     def _geometry(self, constants: Constants, beta: float, adjacency: Adjacency) -> tuple[float, float, float]:
         """Return (h, m, M) valid for every data set."""
-        if adjacency == Adjacency.ADD_REMOVE:
-            if constants.maximum_n is None:
-                raise PremiseError("maximum_n: not declared, and under add-remove the step size needs a public bound on n")
-            fewest, most = constants.minimum_n, constants.maximum_n
-        else:
-            fewest = most = constants.public_n(adjacency)
-        smoothness, prior_smoothness = constants.need("smoothness", "prior_smoothness")
+        fewest, most = constants.row_bounds(adjacency)
+        smoothness, prior_smoothness = constants.require_smoothness()
         m = min(constants.curvature_blocks(beta, fewest))
-        big = most * beta * smoothness + prior_smoothness
+        big = max(m, most * beta * smoothness + prior_smoothness)
         return (constants.step if constants.step is not None else 2 / (m + big) * (1 - 2.0**-40)), m, big
 
     def _one_draw(self, constants: Constants, beta: float, adjacency: Adjacency) -> GaussianDP:

@@ -42,7 +42,8 @@ class LangevinSteps(Theorem):
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require smooth losses, d ≥ 2, γ < 1/2 and a public n."""
         constants.public_n(adjacency)
-        dimension, slack, _, _ = constants.need("dimension", "slack", "smoothness", "prior_smoothness")
+        dimension, slack = constants.need("dimension", "slack")
+        constants.require_smoothness()
         if dimension < 2:
             raise PremiseError(f"dimension = {dimension}: the step count needs dimension >= 2")
         if slack >= 0.5:
@@ -55,11 +56,12 @@ class LangevinSteps(Theorem):
 
     def schedule(self, constants: Constants, beta: float, adjacency: Adjacency) -> tuple[float, int]:
         """Return (h, T) for this posterior."""
-        n = constants.public_n(adjacency)
+        constants.public_n(adjacency)
+        _, most = constants.row_bounds(adjacency)
         smoothness, prior_smoothness = constants.need("smoothness", "prior_smoothness")
         return schedule(
             dimension=constants.need("dimension")[0],
-            smoothness=n * beta * smoothness + prior_smoothness,
+            smoothness=most * beta * smoothness + prior_smoothness,
             strong_convexity=min(constants.curvature_blocks(0.0, 0)),
             slack=constants.need("slack")[0],
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gibbsafe._numerics import up
+from gibbsafe._numerics import at_most, up
 from gibbsafe._validate import non_negative, positive
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, BoundedRange, Metric, MetricDP
@@ -58,8 +58,8 @@ class LipschitzMetric(Theorem):
             raise PremiseError("adjacency add-remove: a metric between records says nothing about adding one")
         lipschitz, diameter = constants.need("metric_lipschitz", "metric_diameter")
         return (
-            Premise(f"x ↦ log-likelihood is {lipschitz:g}-Lipschitz under the metric, for every parameter"),
-            Premise(f"two records are at most {diameter:g} apart"),
+            Premise(f"x ↦ log-likelihood is {at_most(lipschitz)}-Lipschitz under the metric, for every parameter"),
+            Premise(f"two records are at most {at_most(diameter)} apart"),
         )
 
     def metric_guarantee(self, constants: Constants, metric: Metric, inverse_temperature: float = 1.0) -> MetricDP:

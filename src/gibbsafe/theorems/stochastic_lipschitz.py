@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gibbsafe._numerics import up
+from gibbsafe._numerics import at_most, up
 from gibbsafe._validate import non_negative, positive
 from gibbsafe.errors import BudgetError, PremiseError
 from gibbsafe.privacy import Adjacency, ApproximateDP, Budget
@@ -46,8 +46,8 @@ class StochasticLipschitz(Theorem):
         rate, floor, ratio, diameter = self._needed(constants)
         return (
             Premise(f"prior mass of parameters with Lipschitz constant ≤ L is at least 1 − exp(−{rate:g}(L − {floor:g}))"),
-            Premise(f"likelihood over marginal likelihood is at most {ratio:g}, for the number of records at hand"),
-            Premise(f"two records are at most {diameter:g} apart"),
+            Premise(f"likelihood over marginal likelihood is at most {at_most(ratio)}, for the number of records at hand"),
+            Premise(f"two records are at most {at_most(diameter)} apart"),
         )
 
     @staticmethod

@@ -1,0 +1,60 @@
+"""Stated work: monotone in what makes work, finite where a schedule exists, and never below what was counted."""
+
+import math
+
+import numpy as np
+import pytest
+
+import gibbsafe as gs
+from gibbsafe.samplers.work import PublicPosterior, proximal_schedule, proximal_work, shell_work, slack_work
+
+
+def public(rows=10_000, parameters=20, **changes):
+    fields = {"inverse_temperature": 0.06, "reach": 4.0, "smoothness": 0.25, "self_concordance": 1.0} | changes
+    return PublicPosterior(parameters, rows=rows, **fields)
+
+
+def stated(posterior, draws=1):
+    return proximal_work(posterior, draws, *proximal_schedule(posterior, draws, 3.0))
+
+
+def test_work_grows_with_what_makes_it():
+    assert stated(public(1000)).seconds < stated(public(10_000)).seconds < stated(public(100_000)).seconds
+    assert stated(public(reach=4.0)).seconds < stated(public(reach=40.0)).seconds
+    assert stated(public(), 8).seconds > stated(public()).seconds
+    assert shell_work(public(reach=0.01), 1).seconds < shell_work(public(reach=1.0), 1).seconds
+    assert slack_work(public(), 1, 1e-9).rounds > slack_work(public(), 1, 1e-3).rounds
+
+
+def test_a_number_of_records_that_nobody_says_leaves_passes_only():
+    work = stated(public(None))
+    assert work.seconds is None
+    assert math.isfinite(work.passes)
+    assert slack_work(public(None), 1, 1e-9).passes == math.inf
+    assert (shell_work(public(None), 1) + work).seconds is None
+
+
+def test_a_schedule_makes_its_e_folds():
+    for rows in (1, 1000, 10**6, None):
+        for parameters in (2, 20, 300):
+            step, rounds = proximal_schedule(public(rows, parameters), 1, 3.0)
+            assert rounds * math.log1p(step) >= 3.0 * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("d", [2, 20, 60])
+@pytest.mark.parametrize("kind", ["even", "one-hot", "separable"])
+def test_passes_and_proposals_stay_below_what_the_plan_states(kind, d):
+    """Proposals a round are below e^nats + 4 standard errors of a geometric number; passes within 4 a round, one as a rule."""
+    rng = np.random.default_rng(d)
+    X = np.eye(d)[rng.integers(d, size=2000)] if kind == "one-hot" else rng.normal(size=(2000, d)) / math.sqrt(d)
+    y = (X[:, 0] > 0).astype(int) if kind == "separable" else rng.integers(2, size=2000)
+    model = gs.models.LogisticRegression(dimension=d)
+    plan = gs.plan(model, gs.Budget(1.0, 1e-6), n=2000, adjacency="replace-one", sampler="proximal")
+    (seen,) = plan.release((X, y), generator=rng).curator_diagnostics.values
+    rounds, nats = plan.stages[0].steps, public_of(plan).tangent_nats(plan.stages[0].step)
+    assert seen.passes <= 4 * plan.work.passes
+    assert seen.proposals <= rounds * math.exp(nats + 0.1) * (1 + 4 / math.sqrt(rounds)) or "shell" in seen.certificates
+
+
+def public_of(plan):
+    return plan._request().public_posterior(plan.stages[0])
