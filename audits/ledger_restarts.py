@@ -3,16 +3,16 @@
 Every round opens an account whose cap admits a known number of charges, sets 16 processes on it, and crashes the server once at
 a random moment (``pg_ctl stop -m immediate``: nothing is written back), then starts it again. The processes go on until the
 account refuses for want of budget. Then the journal must contain every charge that was acknowledged, exactly as many
-charges as the cap admits, and a chain that fits and is not behind its anchor. Finished rounds are kept in ``--state``: an audit
-that was stopped goes on where it was.
+charges as the cap admits, and a chain that fits and is not behind its anchor. An audit that was stopped goes on where it was
+(`parts.py`).
 
-    python audits/ledger_restarts.py --restarts 20 --state restarts.jsonl --report docs/audit-restarts.md
+    python audits/ledger_restarts.py --restarts 20 --report docs/audit-restarts.md
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import contextlib
 import multiprocessing
 import os
 import random
@@ -67,11 +67,12 @@ class Server:
 
 def write(reference: str, anchor: str, worker: int, mu: float, acknowledged: Any) -> None:
     """Charge until the budget is spent; report every charge that was acknowledged, and go on after every failure."""
-    account = gs.ledger.account(reference, anchor)
+    account = None  # a slow process may look for it in the moment of the crash
     guarantee = gs.privacy.GaussianDP(mu, adjacency="replace-one")
     for attempt in range(100_000):
         key = f"{worker}-{attempt}"
         try:
+            account = account or gs.ledger.account(reference, anchor)
             acknowledged.put((key, account.spend(guarantee, key=key).number))
         except gs.BudgetError:
             return
@@ -116,25 +117,33 @@ def one_round(server: Server, folder: Path, number: int, charges: int, choose: r
     return {"round": number, "before": before, "acknowledged": len(acknowledged), "charges": len(journal)}
 
 
-def audit(restarts: int, charges: int, seed: int, state: Path | None) -> list[dict[str, Any]]:
-    """Run the rounds that ``state`` does not have yet; return all of them."""
-    done = [json.loads(line) for line in state.read_text().splitlines()] if state is not None and state.exists() else []
-    if len(done) >= restarts:
-        return done
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        os.chmod(folder, 0o755)
-        (folder / "server").mkdir()
-        server = Server(folder / "server")
-        try:
-            for number in range(len(done), restarts):
-                done.append(one_round(server, folder, number, charges, random.Random(f"{seed}-{number}")))
-                if state is not None:
-                    with state.open("a") as file:
-                        file.write(json.dumps(done[-1]) + "\n")
-        finally:
-            server.crash()
-    return done
+class Rounds:
+    """Rounds on one server, which is started with the first of them."""
+
+    def __init__(self, folder: Path, charges: int, seed: int) -> None:
+        self.folder, self.charges, self.seed = folder, charges, seed
+        self.server: Server | None = None
+
+    def __call__(self, number: int) -> dict[str, Any]:
+        """Run one round, with a seed of its own."""
+        if self.server is None:
+            os.chmod(self.folder, 0o755)
+            (self.folder / "server").mkdir()
+            self.server = Server(self.folder / "server")
+        return one_round(self.server, self.folder, number, self.charges, random.Random(f"{self.seed}-{number}"))
+
+    def close(self) -> None:
+        """Stop the server, if there is one."""
+        if self.server is not None:
+            self.server.crash()
+
+
+def audit(restarts: int, charges: int, seed: int) -> tuple[list[dict[str, Any]], float]:
+    """Run the rounds that were not done before; return all of them and the seconds they took."""
+    from parts import Part
+
+    with tempfile.TemporaryDirectory() as place, contextlib.closing(Rounds(Path(place), charges, seed)) as rounds:
+        return Part("restarts", (restarts, charges, seed)).run(range(restarts), rounds, workers=1)
 
 
 def main() -> None:
@@ -143,11 +152,9 @@ def main() -> None:
     parser.add_argument("--restarts", type=int, default=20)
     parser.add_argument("--charges", type=int, default=100, help="how many the cap of a round admits")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--state", type=Path, help="where finished rounds are kept")
     parser.add_argument("--report", type=Path)
     options = parser.parse_args()
-    started = time.perf_counter()
-    rounds = audit(options.restarts, options.charges, options.seed, options.state)
+    rounds, seconds = audit(options.restarts, options.charges, options.seed)
     total = sum(each["acknowledged"] for each in rounds)
     unsure = sum(each["charges"] - each["acknowledged"] for each in rounds)
     lines = [
@@ -163,7 +170,7 @@ def main() -> None:
         *(f"| {each['round']} | {each['before']} | {each['acknowledged']} | {each['charges']} |" for each in rounds),
         "",
     ]
-    print("\n".join(lines) + f"\n{time.perf_counter() - started:.0f} s")
+    print("\n".join(lines) + f"\n{seconds:.0f} s")
     if options.report is not None:
         options.report.write_text("\n".join(lines))
 
