@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: install demo test lint audit bench clean $(addprefix audit-,shell privacy intervals ledger fuzz oracles mutations)
+.PHONY: install demo test lint audit bench clean $(addprefix audit-,shell privacy intervals ledger restarts fuzz oracles mutations)
 
 install: .venv/installed
 
@@ -17,7 +17,7 @@ PACKAGE := pyproject.toml setup.py src/gibbsafe/_kernels.c
 	touch $@
 
 demo: install
-	$(BIN)/python -m gibbsafe demo
+	$(BIN)/python -m gibbsafe demo --force
 
 test: install
 	$(BIN)/python -m pytest -n 2
@@ -28,7 +28,7 @@ lint: install
 # The long versions, whose reports are committed: named parts, each at most 60 minutes on two cores. A part keeps what it has done in
 # .audit and continues from there; a done part is skipped, unless sources or arguments changed, or FRESH=1. QUICK=1 takes minutes.
 #   make audit · make audit PART=oracles · make audit-oracles · make audit PART="privacy fuzz" FRESH=1
-PARTS := shell privacy proximal hostile intervals ledger fuzz oracles mutations
+PARTS := shell privacy proximal hostile intervals ledger restarts fuzz oracles mutations
 audit: $(addprefix audit-,$(or $(PART),$(PARTS)))
 
 audit-shell: install
@@ -49,8 +49,11 @@ audit-hostile: install
 audit-ledger: install
 	.ci/postgres $(BIN)/python audits/ledger_kill.py --kills $(if $(QUICK),20,1000) --report docs/audit-ledger.md
 
+audit-restarts: install
+	$(BIN)/python audits/ledger_restarts.py --restarts $(if $(QUICK),2,20) --report docs/audit-restarts.md
+
 audit-fuzz: install
-	$(BIN)/python audits/fuzz_inputs.py --cases $(if $(QUICK),500,10000) --report docs/audit-fuzz.md
+	$(BIN)/python audits/fuzz_inputs.py --cases $(if $(QUICK),500,100000) --processes $(if $(QUICK),10,2000) --report docs/audit-fuzz.md
 
 audit-oracles: install
 	$(BIN)/python audits/oracles.py --cases $(if $(QUICK),2000,100000) --report docs/audit-oracles.md

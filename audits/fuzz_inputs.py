@@ -1,32 +1,43 @@
-"""Feed commands with broken studies and tables: never a traceback, never an exit code outside {0, 1, 2}, never an uncharged file.
+"""Feed commands with broken files and arguments: no traceback, no exit code outside {0, 1, 2}, no leftover, within 60 s and 1 GB.
 
 Studies are mutated by character and by structure (keys dropped, renamed, values of wrong types, odd numbers); tables by byte
-and by cell. Every case runs ``gibbsafe plan`` and ``gibbsafe release`` in-process, as the shell would.
+and by cell; plans, releases, ledger rows, Parquet tables and command lines as `fuzz_documents.py` says. Cases run in-process as
+the shell would, ``--processes`` of them as processes of their own. Work is done in pieces of 500 cases, each with a seed of its
+own: an audit that was stopped goes on where it was (`parts.py`).
 
-    python audits/fuzz_inputs.py --cases 10000 --report docs/audit-fuzz.md
+    python audits/fuzz_inputs.py --cases 100000 --processes 2000 --workers 2 --report docs/audit-fuzz.md
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import io
 import json
 import os
 import random
 import re
+import resource
+import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
+import fuzz_documents as documents
+
 from gibbsafe.cli import main as command
 
-#: Cases that are carried out, and kept, together.
-CHUNK = 250
+#: Cases of a piece in-process and as processes, what a case may take, and how often each kind comes.
+PIECE, PROCESSES = 500, 20
+SECONDS, BYTES = 60.0, 10**9
+KINDS = {"study": 4, "document": 3, "ledger": 2, "parquet": 1, "arguments": 2}
 
 STUDIES = [
     {
@@ -168,8 +179,8 @@ def run(arguments: list[str]) -> tuple[int, str]:
     return code, err.getvalue()
 
 
-def one_case(folder: Path, choose: random.Random) -> Counter[str]:
-    """Run one broken study on one broken table; raise `AssertionError` with both if a command misbehaves."""
+def study_case(folder: Path, choose: random.Random) -> list[list[str]]:
+    """Write a broken study and a broken table; return the commands to run on them."""
     study = as_toml(mutate_structure(choose.choice(STUDIES), choose)).encode("utf-8", "surrogatepass")
     if choose.random() < 0.3:
         study = mutate_bytes(study, choose)
@@ -177,57 +188,119 @@ def one_case(folder: Path, choose: random.Random) -> Counter[str]:
     suffix = choose.choice(["csv"] * 8 + ["parquet", "npy", "arrow", "tsv"])
     (folder / "study.toml").write_bytes(study)
     (folder / f"table.{suffix}").write_bytes(table)
-    out, seen = folder / "release.json", Counter[str]()
-    out.unlink(missing_ok=True)
-    commands = [["plan", str(folder / "study.toml"), choose.choice(["--quiet"] * 9 + ["--json"])]]
-    commands += [
-        ["release", str(folder / "study.toml"), "--data", str(folder / f"table.{suffix}"), "--out", str(out), "--no-ledger", "-q"]
-    ]
-    for arguments in commands:
-        code, err = run(arguments)
-        seen[f"{arguments[0]}: exit {code}"] += 1
-        broken = code not in (0, 1, 2) or "Traceback" in err or (code == 1 and err.count("\n") != 1) or (code == 0) != (not err)
-        if broken or (arguments[0] == "release" and out.exists() != (code == 0)):
-            raise AssertionError(f"{arguments} ended with {code}:\n{err}\n--- study\n{study!r}\n--- table\n{table!r}")
-        if code == 1 and not re.match(r"gibbsafe: .+", err):
-            raise AssertionError(f"{arguments}: refusal without a reason: {err!r}")
+    plan = ["plan", "study.toml", choose.choice(["--quiet"] * 9 + ["--json"])]
+    return [plan, ["release", "study.toml", "--data", f"table.{suffix}", "--out", "release.json", "--no-ledger", "-q"]]
+
+
+def prepare(kind: str, folder: Path, choose: random.Random) -> list[list[str]]:
+    """Write the files of one case; return its commands."""
+    study = as_toml(choose.choice(STUDIES)).encode()
+    if kind == "study":
+        return study_case(folder, choose)
+    if kind == "document":
+        return documents.document_case(folder, choose, mutate_bytes)
+    if kind == "ledger":
+        return documents.ledger_case(folder, choose, mutate_bytes)
+    if kind == "parquet":
+        return documents.parquet_case(folder, choose, study, mutate_bytes)
+    return documents.arguments_case(folder, choose, study, TABLE)
+
+
+def run_process(arguments: list[str]) -> tuple[int, str]:
+    """Run a command as a process of its own."""
+    done = subprocess.run([sys.executable, "-m", "gibbsafe", *arguments], capture_output=True, timeout=10 * SECONDS, check=False)
+    return done.returncode, done.stderr.decode("utf-8", "replace")
+
+
+def judge(arguments: list[str], code: int, err: str, seconds: float, left: set[str]) -> None:
+    """Raise `AssertionError` if a command misbehaved."""
+    reason = None
+    if code not in (0, 1, 2) or "Traceback" in err:
+        reason = "a traceback or another exit code"
+    elif code == 1 and not re.fullmatch(r"gibbsafe: [^\n]+\n", err):
+        reason = "a refusal that is not one line"
+    elif code != 0 and left:
+        reason = f"left {sorted(left)} behind"
+    elif any(name.startswith(".") for name in left):
+        reason = "left a hidden file behind"
+    elif seconds > SECONDS:
+        reason = f"took {seconds:.0f} s"
+    if reason is not None:
+        raise AssertionError(f"{arguments} ended with {code}: {reason}\n{err[-3000:]}")
+
+
+def one_case(folder: Path, choose: random.Random, *, as_process: bool = False) -> Counter[str]:
+    """Run one case; raise `AssertionError` with its files in place if a command misbehaves."""
+    documents.clean(folder)
+    kind = choose.choices(list(KINDS), list(KINDS.values()))[0]
+    seen, here = Counter[str](), Path.cwd()
+    os.chdir(folder)  # names as a person types them, and nothing outside the folder is written
+    try:
+        for arguments in prepare(kind, folder, choose):
+            before, started = {path.name for path in folder.iterdir()}, time.perf_counter()
+            code, err = (run_process if as_process else run)(arguments)
+            after = {path.name for path in folder.iterdir() if not path.name.endswith(("-wal", "-shm", "-journal"))}
+            judge(arguments, code, err, time.perf_counter() - started, after - before)
+            seen[f"{kind}, {arguments[0] if kind == 'study' else 'command'}: exit {code}"] += 1
+    finally:
+        os.chdir(here)
+    return seen
+
+
+def piece(seed: int, number: int, cases: int = PIECE, *, as_process: bool = False) -> Counter[str]:
+    """Run the cases of one piece; they depend on seed and number only."""
+    choose, seen = random.Random(f"{seed}-{number}-{as_process}"), Counter[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        for case in range(cases):
+            try:
+                seen += one_case(Path(folder), choose, as_process=as_process)
+            except AssertionError as error:
+                raise AssertionError(f"seed {seed}, piece {number}, case {case}: {error}") from error
     return seen
 
 
 def fuzz(cases: int, seed: int) -> Counter[str]:
-    """Run that many cases; return how often each exit code was seen."""
-    choose, seen = random.Random(seed), Counter[str]()
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(cases):
-            seen += one_case(Path(folder), choose)
-    return seen
+    """Run that many cases in this process; return how often each outcome was seen."""
+    return piece(seed, 0, cases)
 
 
-def chunk(seed: int, unit: tuple[int, int]) -> Counter[str]:
-    """Run one chunk of the cases, with a seed of its own."""
-    number, cases = unit
-    return fuzz(cases, seed * 1_000_003 + number)
+def limited_piece(seed: int, unit: tuple[int, int, bool]) -> Counter[str]:
+    """Run a piece in a worker that may take 1 GB more than it has when the piece starts."""
+    number, cases, as_process = unit
+    documents.documents(), documents.ledger_file()
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + BYTES, resource.RLIM_INFINITY))
+    return piece(seed, number, cases, as_process=as_process)
+
+
+def audit(cases: int, processes: int, seed: int, workers: int) -> tuple[list[Counter[str]], float]:
+    """Run all pieces that were not done before, in-process ones first; return their outcomes and the seconds they took."""
+    from parts import Part, chunks, digest
+
+    watched = hashlib.sha256(Path(documents.__file__).read_bytes()).hexdigest()
+    units = [(*unit, False) for unit in chunks(cases, PIECE)] + [(*unit, True) for unit in chunks(processes, PROCESSES)]
+    part = Part("fuzz", (cases, processes, seed), watched=lambda: digest() + watched)
+    return part.run(units, partial(limited_piece, seed), workers=workers)
 
 
 def main() -> None:
     """Run the audit and write its report."""
-    from parts import Part, chunks
-
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--processes", type=int, default=0, help="cases that run as processes of their own")
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--report", type=Path)
     options = parser.parse_args()
-    outcomes, seconds = Part("fuzz", (options.cases, options.seed)).run(
-        chunks(options.cases, CHUNK), partial(chunk, options.seed)
-    )
+    outcomes, seconds = audit(options.cases, options.processes, options.seed, options.workers)
     seen = sum(outcomes, Counter())
     lines = [
-        "# Audit: broken studies and tables",
+        "# Audit: broken files and arguments",
         "",
-        f"`audits/fuzz_inputs.py --cases {options.cases} --seed {options.seed}`: {options.cases:,} random studies and tables,",
-        "most of them broken, were given to `gibbsafe plan` and `gibbsafe release`. No traceback, no exit code outside",
-        "{0, 1, 2}, no file after a refusal, and every refusal one line.",
+        f"`audits/fuzz_inputs.py --cases {options.cases} --processes {options.processes} --seed {options.seed}`:",
+        f"{options.cases:,} random studies, tables, plans, releases, ledgers and command lines, mostly broken, in-process,",
+        f"and {options.processes:,} more as processes of their own. No traceback, no exit code outside {{0, 1, 2}}, no file",
+        f"after a refusal, every refusal one line, nothing above {SECONDS:.0f} s or {BYTES / 1e9:.0f} GB.",
         "",
         "| outcome | times |",
         "|---|---|",

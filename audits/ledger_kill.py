@@ -2,7 +2,8 @@
 
 Every attempt runs ``gibbsafe release`` in a process of its own and kills it (SIGKILL) after a random part of the time that a
 release takes, so that kills fall before the charge, between charge and file, between file and settlement, and after it. After
-every attempt the ledger is recomputed from its entries and every file in the folder is compared with it.
+every attempt the ledger is recomputed from its entries, compared with its anchor, and every file in the folder compared with it.
+An audit that was stopped goes on where it was (`parts.py`).
 
     python audits/ledger_kill.py --kills 1000 --report docs/audit-ledger.md
 """
@@ -58,18 +59,19 @@ def prepare(folder: Path, url: str | None) -> tuple[Account, str]:
     (folder / "table.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
     (folder / "study.toml").write_text(STUDY)
     place, name = url or f"sqlite:///{folder / 'ledger.db'}", f"killed-{os.getpid()}-{time.time_ns()}"
-    return open_account(place, name, gs.Budget(8.0, 1e-3), adjacency="replace-one"), f"{place}#{name}"
+    anchor = str(folder / "marks.jsonl")
+    return open_account(place, name, gs.Budget(8.0, 1e-3), adjacency="replace-one", anchor=anchor), f"{place}#{name}"
 
 
-def release(folder: Path, reference: str, attempt: int) -> None:
+def release(folder: Path, reference: str, attempt: str) -> None:
     """Run the command as a person would; the child of a fork never returns."""
     sys.argv = ["gibbsafe", "release", str(folder / "study.toml"), "--data", str(folder / "table.csv"), "--quiet"]
-    sys.argv += ["--ledger", reference, "--key", str(attempt), "--out", str(folder / f"release-{attempt}.json")]
+    sys.argv += ["--ledger", reference, "--key", attempt, "--out", str(folder / f"release-{attempt}.json")]
     with contextlib.redirect_stderr(io.StringIO()):
         command()
 
 
-def run_and_kill(folder: Path, reference: str, attempt: int, seconds: float | None) -> float:
+def run_and_kill(folder: Path, reference: str, attempt: str, seconds: float | None) -> float:
     """Fork a release and kill it after ``seconds`` (None: let it end); return how long it took."""
     started = time.perf_counter()
     child = os.fork()
@@ -85,20 +87,20 @@ def run_and_kill(folder: Path, reference: str, attempt: int, seconds: float | No
     return time.perf_counter() - started
 
 
-def inspect(folder: Path, account: Account, attempt: int) -> str:
+def inspect(folder: Path, account: Account, attempt: str) -> str:
     """Return at which moment the attempt was killed; raise if anything is on disk that was not charged."""
     check(account)
     charges = {entry["key"]: entry["state"] for entry in account.entries() if entry["kind"] == "charge"}
-    state, file = charges.get(str(attempt)), folder / f"release-{attempt}.json"
-    traces = list(folder.glob(f".release-{attempt}.json.*"))
+    state, file = charges.get(attempt), folder / f"release-{attempt}.json"
+    traces = list(folder.glob(".*"))
+    if traces:
+        raise SystemExit(f"attempt {attempt}: left {traces} behind")
     if file.exists():
         gs.verify(file)
-    if (file.exists() or traces) and state is None:
+    if file.exists() and state is None:
         raise SystemExit(f"attempt {attempt}: a draw is on disk, but was never charged")
     if state == "released" and not file.exists():
         raise SystemExit(f"attempt {attempt}: marked released, but there is no file")
-    for trace in traces:
-        trace.unlink()
     if state is None:
         return "before the charge"
     if state == "released":
@@ -113,12 +115,12 @@ def audit(kills: int, url: str | None, seed: int) -> tuple[Counter[str], dict[st
         folder = Path(place)
         account, reference = prepare(folder, url)
         with contextlib.suppress(SystemExit):
-            release(folder, reference, -1)  # loads every library here, so that the children's time is the release's own
-        whole = [run_and_kill(folder, reference, -k, None) for k in range(2, 7)]
+            release(folder, reference, "warm-0")  # loads every library here, so that the children's time is the release's own
+        whole = [run_and_kill(folder, reference, f"warm-{k}", None) for k in range(1, 6)]
         moments: Counter[str] = Counter()
         for attempt in range(kills):
-            run_and_kill(folder, reference, attempt, choose.uniform(0.0, 1.2 * sorted(whole)[2]))
-            moments[inspect(folder, account, attempt)] += 1
+            run_and_kill(folder, reference, str(attempt), choose.uniform(0.0, 1.2 * sorted(whole)[2]))
+            moments[inspect(folder, account, str(attempt))] += 1
             (folder / f"release-{attempt}.json").unlink(missing_ok=True)
         return moments, check(account)
 
@@ -150,8 +152,9 @@ def main() -> None:
         "# Audit: releases killed at random moments",
         "",
         f"`audits/ledger_kill.py --kills {options.kills}` on {kind}: {options.kills} releases were killed (SIGKILL) at random",
-        "moments. No draw was on disk without its charge, every file that was there verified, and after every kill the account's",
-        f"chain, sums and caps were recomputed from its entries ({entries} in the end, on {len(outcomes)} accounts).",
+        "moments. No draw was on disk without its charge, nothing else was left behind, every file that was there verified, and",
+        f"after every kill chain, sums and caps were recomputed from the entries ({entries} in the end, on {len(outcomes)}",
+        "accounts) and compared with the anchor.",
         "",
         "| killed | times |",
         "|---|---|",

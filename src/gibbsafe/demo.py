@@ -57,7 +57,7 @@ def breast_cancer() -> tuple[Any, Any, Any, Any]:
     return tuple(train_test_split(X[:, COLUMNS], y, test_size=0.2, random_state=0, stratify=y))
 
 
-def run(folder: Path, say: Callable[[str], None], *, epsilon: float = 1.0, draws: int = 5) -> dict[str, Any]:
+def run(folder: Path, say: Callable[[str], None], *, epsilon: float = 1.0, draws: int = 5, force: bool = False) -> dict[str, Any]:
     """Plan, release, verify and predict at ε = 1, δ = 1e-6; write ``release.json`` and ``demo.png`` into ``folder``."""
     comparison, headline = theorem_comparison()
     say(f"1. What the theorems allow, for 20 features and an intercept\n\n{comparison}\n\n{headline}\n")
@@ -67,7 +67,7 @@ def run(folder: Path, say: Callable[[str], None], *, epsilon: float = 1.0, draws
     say(f"2. A plan for the breast-cancer data, made without reading it\n\n{made}\n")
     release = made.release((train, labels))
     path = folder / "release.json"
-    release.save(path)
+    release.save(path, force=force)
     say(f"3. The release, written to {path} and verified from the file\n\n{verify(path)}\n\n{release.summary()}\n")
     accuracy = float(np.mean(release.predict(test) == truth))
     likelihood = release.predict_proba(test)[np.arange(len(truth)), truth]

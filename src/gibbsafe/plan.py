@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gibbsafe._validate import choice, count, fail, open_probability, positive
+from gibbsafe._json import parse_json
+from gibbsafe._validate import choice, count, fail, open_probability, positive, real
 from gibbsafe.bounds import Utility, predict_utility
 from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.models import GaussianPrior, GibbsModel, Model, model_from_dict
-from gibbsafe.models.model import Array
+from gibbsafe.models.model import Array, require_size
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
 from gibbsafe.samplers import SAMPLERS
 from gibbsafe.samplers.work import Work
@@ -33,6 +34,8 @@ FORMAT = "gibbsafe/plan/1"
 #: theirs is private.
 WORST_CONDITION, WORST_PULL, WORST_SUM = 1e10, 1e9, 1e12
 MOST_RECORDS = 10**8
+#: Most parameters of a plan that is read from a file: what they take is then some 100 MB.
+MOST_PARAMETERS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,8 @@ class Plan:
             odd = ", ".join(sorted(set(data) ^ known))
             raise CertificateError(f"plan fields {odd}: missing or unknown")
         try:
+            require_size(data["model"], MOST_PARAMETERS)
+            data = {**data, "stages": [{"slack": None, **entry} for entry in data["stages"]]}  # the first edition had no slack
             made = cls(
                 model=model_from_dict(data["model"]),
                 budget=Budget(**data["budget"]),
@@ -192,18 +197,18 @@ class Plan:
                 grid=positive("grid", data["grid"]),
             )
             made._check(data["guarantee"])
-        except (TypeError, KeyError, ValueError, AttributeError, IndexError) as error:
-            raise CertificateError(f"plan: {error}") from error
+            written = made.to_dict()
+        except (TypeError, KeyError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+            raise CertificateError(f"plan: {' '.join(str(error).split())[:300]}") from error
+        for name in data:  # a text or a truth value for a number, a whole number for a real one
+            if not _close(data[name], written[name]):
+                raise CertificateError(f"plan: {name} is not written as a plan of this version writes it")
         return made
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
         """Rebuild a plan from `to_json`'s text."""
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise CertificateError(f"plan: not JSON ({error})") from error
-        return cls.from_dict(data)
+        return cls.from_dict(parse_json(text, "plan"))
 
     def _check(self, stated: Mapping[str, Any]) -> None:
         """Raise unless the plan is one that `plan` could have made and its stated guarantee is the recomputed one."""
@@ -265,14 +270,13 @@ def _close(a: Any, b: Any) -> bool:
 
 
 def _stage(data: Mapping[str, Any]) -> Stage:
-    data = {"slack": None} | dict(data)  # plans of the first edition have no slack
     if set(data) != set(Stage.__dataclass_fields__):
         raise CertificateError(f"stage fields {sorted(set(data) ^ set(Stage.__dataclass_fields__))}: missing or unknown")
     centre = data["prior_centre"]
     return Stage(
         positive("inverse_temperature", data["inverse_temperature"]),
         tuple(positive("prior_precision", x) for x in data["prior_precision"]),
-        None if centre is None else tuple(float(x) for x in centre),
+        None if centre is None else tuple(real("prior_centre", x) for x in centre),
         count("draws", data["draws"]),
         None if data["step"] is None else positive("step", data["step"]),
         None if data["steps"] is None else count("steps", data["steps"]),
@@ -301,8 +305,8 @@ def plan(
         model: what is public about records and loss.
         budget: (ε, δ) of the whole release.
         n: number of records, public under replace-one and compared with the data; with several rows per person the number of
-            persons, each with at least one row. Under add-remove a public guess for predictions (or None), never compared and
-            never printed.
+            persons, each with at least one row. Under add-remove a guess for predictions (or None), snapped to a power of four
+            before use, never compared and never printed.
         adjacency: ``"replace-one"`` or ``"add-remove"``.
         draws: how many posterior draws are released; they compose.
         purpose: ``"posterior"`` releases draws of one posterior; ``"estimate"`` spends the budget in stages, each centred at the
@@ -330,6 +334,8 @@ def plan(
     purpose = choice("purpose", purpose, ("posterior", "estimate"))
     if n is not None or relation == Adjacency.REPLACE_ONE:
         n = count("n", n)
+    if n is not None and relation == Adjacency.ADD_REMOVE:
+        n = coarse(n)
     radius = positive("prior_radius", prior_radius) if prior_radius is not None else model.default_radius()
     if prior_radius is not None and model.default_radius() is None:
         fail("prior_radius", prior_radius, f"left out: the prior of {model.name} is part of its declaration")
@@ -355,6 +361,18 @@ def plan(
     )
     budget.claim(made.guarantee)  # whatever the rules gave: no plan is above its budget
     return made
+
+
+def coarse(guess: int) -> int:
+    """Return the power of four nearest to a guess of n in ratio: under add-remove n is private, and what a plan says is public.
+
+    >>> [coarse(n) for n in (1, 2, 3, 1000, 2048, 2049)]
+    [1, 1, 4, 1024, 1024, 4096]
+    """
+    power = 1
+    while 2 * power < guess:
+        power *= 4
+    return power
 
 
 def _require_conditioning(model: GibbsModel, stages: tuple[Stage, ...], rows: int) -> None:

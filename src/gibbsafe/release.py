@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gibbsafe._files import write_whole
+from gibbsafe._json import canonical_bytes, read_json
 from gibbsafe._validate import choice, fail
 from gibbsafe.certificate import Certificate, certify, check_certificate
 from gibbsafe.data.blocks import RowBlocks
@@ -20,12 +21,13 @@ from gibbsafe.data.census import Unit
 from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.stream import count_rows, encode_records
 from gibbsafe.errors import CertificateError, GibbsafeError, guarded, showing_values
-from gibbsafe.models.model import Array, EncodingOptions
+from gibbsafe.models.model import Array, EncodingOptions, require_size
 from gibbsafe.plan import Plan
 from gibbsafe.privacy import Adjacency
 from gibbsafe.progress import Report, sampling_bar
 from gibbsafe.randomness import use
 from gibbsafe.samplers import SAMPLERS, Diagnostics
+from gibbsafe.signing import KeyList, check_receipt, check_signature, read_public, require_signed
 
 if TYPE_CHECKING:
     from gibbsafe.intervals import Intervals
@@ -36,6 +38,8 @@ __all__ = ["Release", "release", "verify"]
 
 FORMAT = "gibbsafe/release/1"
 FIELDS = {"format", "plan", "certificate", "parameters", "draws", "sha256"}
+#: What a release may have besides: the ledger's receipt, and a signature over all the rest.
+OPTIONAL = {"charge", "signature"}
 
 
 class Ledger(Protocol):
@@ -66,6 +70,9 @@ class Release:
     certificate: Certificate
     draws: Array
     _diagnostics: CuratorDiagnostics | None = field(default=None, repr=False)
+    #: Which entry of which ledger paid for it (`gibbsafe.ledger.account.Charge`), and who signed it (`gibbsafe.sign`).
+    charge: Mapping[str, Any] | None = field(default=None, repr=False)
+    signature: Mapping[str, Any] | None = field(default=None, repr=False)
 
     # -- questions -----------------------------------------------------------------------------------------------
 
@@ -154,12 +161,14 @@ class Release:
             "parameters": list(self.parameters),
             "draws": self.draws.tolist(),
         }
-        return content | {"sha256": _digest(content)}
+        content |= {} if self.charge is None else {"charge": dict(self.charge)}
+        content |= {"sha256": _digest(content)}
+        return content if self.signature is None else content | {"signature": dict(self.signature)}
 
-    def save(self, path: Path | str) -> None:
-        """Write the release as JSON, whole or not at all."""
+    def save(self, path: Path | str, *, force: bool = False) -> None:
+        """Write the release as JSON, whole or not at all; an existing file is kept unless ``force`` says otherwise."""
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
-        write_whole(path, text.encode())
+        write_whole(path, text.encode(), force=force)
 
     @classmethod
     def load(cls, path: Path | str) -> Release:
@@ -171,7 +180,7 @@ class Release:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         restored = _check_release(state["content"])
-        for name in ("plan", "certificate", "draws"):
+        for name in ("plan", "certificate", "draws", "charge", "signature"):
             object.__setattr__(self, name, getattr(restored, name))
         object.__setattr__(self, "_diagnostics", None)
 
@@ -225,6 +234,8 @@ def release(
     )
     unit = Unit(plan.rows_per_person, plan.n if plan.adjacency == Adjacency.REPLACE_ONE else None)
     random, randomness = use(generator)
+    if randomness == "seeded" and ledger is not None and hasattr(ledger, "refuse_seeded"):
+        ledger.refuse_seeded()
 
     def encoded() -> RowBlocks:
         blocks = encode_records(plan.model, data, options, unit=unit, persons=persons, memory=memory)
@@ -245,7 +256,7 @@ def release(
     draws = plan.model.to_original(on_grid)
     draws.flags.writeable = False
     certificate = certify(plan, randomness=randomness, storage=storage)
-    made = Release(plan, certificate, draws, CuratorDiagnostics(diagnostics))
+    made = Release(plan, certificate, draws, CuratorDiagnostics(diagnostics), getattr(charge, "receipt", None))
     if hasattr(charge, "settle"):
         charge.settle(made)
     return made
@@ -277,59 +288,85 @@ def _draw_stages(
 
 
 def _digest(content: Mapping[str, Any]) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(canonical_bytes(content)).hexdigest()
 
 
 def _read(path: Path | str) -> Any:
-    try:
-        return json.loads(Path(path).read_bytes())
-    except OSError as error:
-        raise CertificateError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except ValueError as error:
-        raise CertificateError(f"{path}: not a whole release file ({error})") from error
+    return read_json(path, "not a whole release file")
 
 
 def _check_release(content: Any) -> Release:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, dict) else type(content).__name__
         raise CertificateError(f"format = {found!r}: not a release of this version ({FORMAT})")
-    if set(content) != FIELDS:
-        raise CertificateError(f"release fields {', '.join(sorted(set(content) ^ FIELDS))}: missing or unknown")
-    body = {name: value for name, value in content.items() if name != "sha256"}
+    if set(content) - OPTIONAL != FIELDS:
+        raise CertificateError(f"release fields {', '.join(sorted((set(content) - OPTIONAL) ^ FIELDS))}: missing or unknown")
+    body = {name: value for name, value in content.items() if name not in ("sha256", "signature")}
     try:
         if _digest(body) != content["sha256"]:
             raise CertificateError("sha256: the content is not what was hashed; the file was altered or damaged")
     except ValueError as error:
         raise CertificateError(f"release: {error}") from error
+    _check_size(content)
     plan = Plan.from_dict(content["plan"])
     certificate = check_certificate(content["certificate"], plan)
-    return Release(plan, certificate, _check_draws(plan, content))
+    charge, signature = check_receipt(content.get("charge")), check_signature(content.get("signature"))
+    return Release(plan, certificate, _check_draws(plan, content), None, charge, signature)
+
+
+def _check_size(content: Mapping[str, Any]) -> None:
+    """Refuse what is no table of numbers, and a plan of more parameters than the file has, before anything else is made of it."""
+    names, rows, plan = content["parameters"], content["draws"], content["plan"]
+    if not isinstance(names, list) or not isinstance(rows, list) or not isinstance(plan, dict):
+        raise CertificateError("release: plan, parameters or draws are not what they are called")
+    for row in rows:
+        if not isinstance(row, list) or len(row) != len(names) or not all(type(x) is float or type(x) is int for x in row):
+            raise CertificateError(f"draws: not rows of {len(names)} numbers each")
+    if not isinstance(content["certificate"], dict) or not isinstance(plan.get("model"), dict):
+        raise CertificateError("release: certificate or model is not a table of fields")
+    require_size(plan["model"], len(names))
 
 
 def _check_draws(plan: Plan, content: Mapping[str, Any]) -> Array:
+    if plan.model.parameters != len(content["parameters"]):
+        raise CertificateError(f"parameters: {len(content['parameters'])} names, but the plan has {plan.model.parameters}")
     names = plan.model.parameter_names
     if content["parameters"] != list(names):
-        raise CertificateError(f"parameters = {content['parameters']!r}: the plan has {list(names)!r}")
+        raise CertificateError("parameters: not the names that the plan gives them")
     try:
         draws = np.array(content["draws"], dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise CertificateError(f"draws: not a table of numbers ({error})") from error
     if draws.shape != (plan.draws, len(names)) or not np.isfinite(draws).all():
         raise CertificateError(f"draws: shape {draws.shape}, but the plan releases {plan.draws} draws of {len(names)} parameters")
-    steps = plan.model.from_original(draws) / plan.grid
-    # An affine map there and back: rounding is a share of its terms.
-    if (np.abs(steps - np.round(steps)) > 1e-3 + 2.0**-48 * plan.model.reach(draws) / plan.grid).any():
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows fits no grid
+        steps = plan.model.from_original(draws) / plan.grid
+        # An affine map there and back: rounding is a share of its terms.
+        fits = np.abs(steps - np.round(steps)) <= 1e-3 + 2.0**-48 * plan.model.reach(draws) / plan.grid
+    if not fits.all():
         raise CertificateError("draws: not on the plan's rounding grid")
+    reason = plan.model.outside(draws, plan.grid)
+    if reason is not None:
+        raise CertificateError(f"draws: {reason}")
     draws.flags.writeable = False
     return draws
 
 
-def verify(source: Path | str | Release) -> Certificate:
+def verify(
+    source: Path | str | Release, *, public_key: Path | str | None = None, key_list: Path | str | None = None
+) -> Certificate:
     """Recompute hash and claim of a release without data; return its certificate or raise `CertificateError`.
 
-    It detects accident and inconsistency: a torn or altered file, a claim that the stated constants do not give. It cannot
-    detect forgery: whoever can write the file can also write a consistent one about draws that were made otherwise.
+    It detects accident and inconsistency: a torn or altered file, a claim that the stated constants do not give. Forgery it
+    detects by a signature only: with ``public_key`` the release must be signed by that key, or by one that ``key_list``, signed
+    by that key, names and has not revoked. Whoever holds no key can still write a consistent file, but no signed one.
     """
     content = json.loads(json.dumps(source.to_dict())) if isinstance(source, Release) else _read(source)
+    if public_key is not None or key_list is not None:
+        if public_key is None:
+            raise CertificateError("key_list: needs the public key that signed it")
+        trusted = read_public(public_key)
+        if not isinstance(content, dict):
+            raise CertificateError("release: not a release of this version")
+        require_signed(content, trusted, None if key_list is None else KeyList.load(key_list, trusted))
     return _check_release(content).certificate

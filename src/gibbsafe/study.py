@@ -74,6 +74,8 @@ class Study:
     sampler: str = "auto"
     theorem: str = "auto"
     account: str | None = None
+    anchor: str | None = None
+    dataset: str | None = None
     csv_format: CsvFormat = field(default_factory=CsvFormat)
     contamination: Mapping[str, Any] | None = None
 
@@ -105,6 +107,7 @@ class Study:
             model.setdefault("row_norm", data["row_norm"])
         persons = _table(data, "persons", ("column", "rows_per_person"))
         sampler = _table(data, "sampler", ("name", "theorem"))
+        ledger = _table(data, "ledger", ("url", "account", "anchor", "dataset"))
         stated = {
             key: data[key] for key in ("title", "draws", "purpose", "inverse_temperature", "prior_precision") if key in data
         }
@@ -121,7 +124,9 @@ class Study:
             rows_per_person=count("persons.rows_per_person", persons["rows_per_person"], least=2) if persons else 1,
             sampler=sampler.get("name", "auto"),
             theorem=sampler.get("theorem", "auto"),
-            account=_account(_table(data, "ledger", ("url", "account")), folder or Path()),
+            account=_account(ledger, folder or Path()),
+            anchor=_anchor(ledger, folder or Path()),
+            dataset=_text("ledger.dataset", ledger.get("dataset")),
             csv_format=_csv_format(_table(data, "csv", tuple(each.name for each in fields(CsvFormat)))),
             contamination=data.get("contamination"),
             **stated,
@@ -258,6 +263,20 @@ def _account(ledger: Mapping[str, Any], folder: Path) -> str | None:
     if place.startswith("sqlite:///"):
         place = f"sqlite:///{folder / place.removeprefix('sqlite:///')}"
     return f"{place}#{name}"
+
+
+def _anchor(ledger: Mapping[str, Any], folder: Path) -> str | None:
+    """Return where marks are kept; a file is found relative to the study."""
+    place = _text("ledger.anchor", ledger.get("anchor"))
+    if place is None or place == "-" or "://" in place or place.startswith(("env:", "file:")):
+        return place
+    return str(folder / place)
+
+
+def _text(name: str, value: Any) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value):
+        fail(name, value, "a text")
+    return value
 
 
 def _csv_format(table: Mapping[str, Any]) -> CsvFormat:

@@ -223,13 +223,16 @@ def test_files_without_permission(intact, refused):
 
 def test_places_that_cannot_be_written_are_refused_before_the_charge(intact, refused):
     assert "cannot be written" in refused(*RELEASE, "--out", "nowhere/release.json")
-    assert "exists already" in refused(*RELEASE, "--out", "table.csv")
+    assert "is an input" in refused(*RELEASE, "--out", "table.csv", "--force")
+    Path("kept.json").write_text("kept")
+    assert "exists already" in refused(*RELEASE, "--out", "kept.json")
+    Path("kept.json").unlink()
     assert "exists already" in refused(*RELEASE, "--out", ".", "--force")
     assert "cannot be written" in refused(*RELEASE, "--out", "/proc/release.json")
 
 
 def test_a_full_disk_keeps_the_charge_and_leaves_no_file(desk, refused, monkeypatch):
-    def full(*_):
+    def full(*_, **__):
         raise GibbsafeError("release.json: cannot be written (No space left on device)")
 
     monkeypatch.setattr("gibbsafe.release.write_whole", full)
@@ -330,9 +333,9 @@ def test_an_exhausted_account(desk, refused, run):
     assert gs.ledger.account("ledger.db#clinic").status()["charges"] == keys
 
 
-def test_a_database_that_is_down(intact, refused):
-    url = "postgresql://gibbsafe:secret@127.0.0.1:1/nothing#clinic"
-    message = refused(*RELEASE, "--ledger", url)
+def test_a_database_that_is_down(intact, refused, monkeypatch):
+    monkeypatch.setenv("LEDGER_URL", "postgresql://gibbsafe:secret@127.0.0.1:1/nothing")
+    message = refused(*RELEASE, "--ledger", "env:LEDGER_URL#clinic")
     assert "secret" not in message
     assert "127.0.0.1" in message
 
@@ -352,7 +355,7 @@ def test_a_database_that_goes_down_between_charge_and_release(desk, refused, run
     assert "was charged as entry 1" in refused(*RELEASE, "--out", "second.json")
     assert run("ledger", "mark", "ledger.db#clinic", "release.json", "-q")[0] == 0
     assert gs.ledger.account("ledger.db#clinic").status()["unreleased"] == 0
-    assert "no unreleased charge" in refused("ledger", "mark", "ledger.db#clinic", "release.json")
+    assert "is released already" in refused("ledger", "mark", "ledger.db#clinic", "release.json")
 
 
 def test_a_ledger_that_dies_before_the_charge_costs_nothing(desk, refused, monkeypatch):

@@ -125,11 +125,11 @@ def test_plan_shows_theorems_what_it_buys_and_the_attackers_view(run, desk):
 
 
 def test_release_charges_writes_and_settles(run, desk):
-    document = as_json(run("release", "study.toml", "--data", "table.csv", "--json", "--purpose", "demo"))
+    document = as_json(run("release", "study.toml", "--data", "table.csv", "--json", "--reason", "demo"))
     assert document["charge"] == {"account": f"{desk / 'ledger.db'}#clinic", "entry": 1} or document["charge"]["entry"] == 1
     entries = gs.ledger.account("ledger.db#clinic").entries()
     assert [entry["kind"] for entry in entries] == ["opening", "charge", "release"]
-    assert entries[1]["purpose"] == "demo"
+    assert entries[1]["reason"] == "demo"
     assert entries[2]["release_sha256"] == json.loads(Path("release.json").read_text())["sha256"]
     assert not list(desk.glob(".release*"))
 

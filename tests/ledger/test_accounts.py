@@ -27,7 +27,7 @@ def charged(account):
 
 
 def test_a_release_is_charged_before_it_samples_and_settled_after(open_account, plan):
-    account = open_account()
+    account = open_account(seeded=True)
     seen = []
 
     class Spy(np.random.Generator):

@@ -1,9 +1,12 @@
 """Many processes at once, and processes that die: two can never overspend, and no draw is ever on disk uncharged."""
 
+import os
 import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+
+import pytest
 
 from gibbsafe.ledger import check
 
@@ -53,6 +56,17 @@ def test_200_charges_from_8_processes_against_a_budget_for_50(open_account):
 def test_releases_killed_at_random_moments_leave_no_uncharged_draw():
     """20 kills of the audit (audits/ledger_kill.py), which checks files, chain and sums after every one."""
     command = [sys.executable, str(AUDITS / "ledger_kill.py"), "--kills", "20", "--seed", "1"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "FRESH": "1"})
     assert result.returncode == 0, result.stderr
     assert "| before the charge |" in result.stdout or "| between charge and file |" in result.stdout
+
+
+@pytest.mark.skipif(not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")), reason="no PostgreSQL server")
+def test_a_crash_of_postgresql_under_16_writers_loses_and_overspends_nothing():
+    """One round of the audit (audits/ledger_restarts.py); asked again, it has nothing left to do."""
+    command = [sys.executable, str(AUDITS / "ledger_restarts.py"), "--restarts", "1", "--charges", "30"]
+    for fresh in ("1", ""):
+        result = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "FRESH": fresh})
+        assert result.returncode == 0, result.stderr
+        assert "exactly the 30 charges" in result.stdout
+    assert "1 of 1 units were done before" in result.stderr

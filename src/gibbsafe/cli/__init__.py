@@ -3,7 +3,7 @@
 from gibbsafe.cli.app import app, main
 
 from gibbsafe.cli import init, plan, release, query, report, verify, ledger, demo, reproduce  # isort: skip - register on import
-from gibbsafe.cli import audit, estimate, hu  # isort: skip - hu adds to reproduce
+from gibbsafe.cli import audit, estimate, hu, key  # isort: skip - hu adds to reproduce
 
 __all__ = [
     "app",
@@ -12,6 +12,7 @@ __all__ = [
     "estimate",
     "hu",
     "init",
+    "key",
     "ledger",
     "main",
     "plan",

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from gibbsafe._text import printable
 from gibbsafe._version import __version__
 from gibbsafe.errors import GibbsafeError
 
-__all__ = ["Json", "Quiet", "app", "main", "print_json"]
+__all__ = ["Anchor", "Force", "Json", "Quiet", "RefusedPurpose", "app", "main", "no_password", "print_json", "say"]
 
 app = typer.Typer(
     name="gibbsafe",
@@ -28,6 +29,30 @@ INTERRUPTED = 130
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but refusals.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
+
+
+def no_password(reference: str | None) -> str | None:
+    """Refuse a password on the command line, where every user of the machine and the shell's history see it."""
+    from gibbsafe.ledger.secret import has_password
+
+    if reference is not None and has_password(reference):
+        raise typer.BadParameter(
+            "contains a password, which others can see; put the URL into a variable and pass env:NAME#account"
+        )
+    return reference
+
+
+def _refuse_purpose(purpose: str | None) -> None:
+    if purpose is not None:
+        raise typer.BadParameter("is called --reason, since the purpose of a study is another thing; pass --reason")
+
+
+Anchor = Annotated[
+    str | None,
+    typer.Option(help="Where charges leave marks: a file, the URL of another database, or - for stdout.", callback=no_password),
+]
+RefusedPurpose = Annotated[str | None, typer.Option("--purpose", hidden=True, callback=_refuse_purpose)]
 
 
 def _version(show: bool) -> None:
@@ -48,7 +73,12 @@ def _root(
 
 def print_json(document: Any) -> None:
     """Print one JSON document; floats keep every digit."""
-    typer.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+    say(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print text; whatever control characters files brought into it are spelled out."""
+    typer.echo(printable(text), err=err, nl=nl)
 
 
 @cache
@@ -62,7 +92,7 @@ def main() -> None:
     try:
         _command()()
     except (GibbsafeError, OSError) as refusal:
-        reason = " ".join(str(refusal).split())
+        reason = printable(" ".join(str(refusal).split()))
         print(f"gibbsafe: {reason}", file=sys.stderr)
         sys.exit(1)
     except SystemExit as stop:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Json, Quiet, app, print_json
+from gibbsafe.cli.app import Force, Json, Quiet, app, print_json, say
 
 
 @app.command("audit")
@@ -19,6 +19,7 @@ def audit(  # noqa: PLR0917 - options of a command
     seconds: Annotated[float | None, typer.Option(help="Stop sampling after this long.")] = None,
     workers: Annotated[int, typer.Option(help="Processes that sample.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Draw claimed, exact and estimated curve here (PNG, PDF or SVG).")] = None,
+    force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -26,9 +27,12 @@ def audit(  # noqa: PLR0917 - options of a command
 
     Needs no data: the audit makes its own. Example: `gibbsafe audit plan.json --draws 20000 --out audit.png`
     """
+    from gibbsafe._files import require_free
     from gibbsafe.audit import audit_plan
     from gibbsafe.cli.inputs import load_plan
 
+    if out is not None:
+        require_free(out, force=force, inputs=[source])
     plan = load_plan(source)
     found = audit_plan(plan, draws=draws, confidence=confidence, effort=effort, seconds=seconds, workers=workers)
     if out is not None:
@@ -36,6 +40,6 @@ def audit(  # noqa: PLR0917 - options of a command
     if as_json:
         print_json(found.to_dict() | ({} if out is None else {"picture": str(out)}))
     elif not quiet:
-        typer.echo(str(found) + ("" if out is None else f"\nwrote {out}"))
+        say(str(found) + ("" if out is None else f"\nwrote {out}"))
     if found.refuted:
         raise typer.Exit(1)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Json, app, print_json
+from gibbsafe.cli.app import Json, app, print_json, say
 from gibbsafe.errors import GibbsafeError
 
 
@@ -45,7 +45,7 @@ def estimate(
     if as_json:
         print_json(made.to_dict())
         return
-    typer.echo(str(made))
-    typer.echo(made.promise)
+    say(str(made))
+    say(made.promise)
     for note in made.notes:
-        typer.echo(f"note: {note}")
+        say(f"note: {note}")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Json, print_json
+from gibbsafe.cli.app import Force, Json, print_json, say
 from gibbsafe.cli.reproduce import reproduce
 
 Quick = Annotated[bool, typer.Option("--quick", help="About a minute instead of many.")]
@@ -17,7 +17,7 @@ Workers = Annotated[int, typer.Option(help="Processes; the numbers do not depend
 Csv = Annotated[Path | None, typer.Option("--csv", help="Also write the rows as CSV.")]
 
 
-def _write_csv(path: Path | None, rows: list[dict[str, Any]]) -> None:
+def _write_csv(path: Path | None, rows: list[dict[str, Any]], force: bool) -> None:
     if path is None:
         return
     from gibbsafe._files import write_whole
@@ -26,15 +26,25 @@ def _write_csv(path: Path | None, rows: list[dict[str, Any]]) -> None:
     writer = csv.DictWriter(text, list(rows[0]))
     writer.writeheader()
     writer.writerows(rows)
-    write_whole(path, text.getvalue().encode())
+    write_whole(path, text.getvalue().encode(), force=force)
+
+
+def _require_free(force: bool, *paths: Path | None) -> None:
+    from gibbsafe._files import require_free
+
+    for path in paths:
+        if path is not None:
+            require_free(path, force=force)
 
 
 @reproduce.command("hu-table1")
 def hu_table1(
+    *,
     repeats: Annotated[int, typer.Option(help="Simulated data sets per n for the literal method.")] = 1000,
     quick: Quick = False,
     workers: Workers = 1,
     out: Csv = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Print Table 1 of Hu et al. (2026): ε̂ as printed, by Algorithm 1 literally, soundly, tightly, and exactly.
@@ -43,9 +53,11 @@ def hu_table1(
     """
     from gibbsafe.reproduce.hu import table1
 
+    _require_free(force, out)
+
     few: dict[str, Any] = {"repeats": 30, "bound_repeats": 12, "exact_sets": 4} if quick else {"repeats": repeats}
     rows = table1(**few, workers=workers)
-    _write_csv(out, rows)
+    _write_csv(out, rows, force)
     if as_json:
         print_json(rows)
         return
@@ -71,6 +83,7 @@ def hu_figure1(
     out: Annotated[Path, typer.Option(help="Where to write the picture (PNG, PDF or SVG).")] = Path("hu-figure1.png"),
     quick: Quick = False,
     table: Csv = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Draw Figure 1 of Hu et al. (2026): errors of private means at equal budget, by the paper's conversion and the right one.
@@ -79,18 +92,22 @@ def hu_figure1(
     """
     from gibbsafe.reproduce.hu_figures import draw_figure1, figure1
 
+    _require_free(force, out, table)
+
     rows = figure1(sizes=(100, 1000, 10_000), sets=25, draws=20) if quick else figure1()
     draw_figure1(rows, out)
-    _write_csv(table, rows)
+    _write_csv(table, rows, force)
     _finish(rows, out, as_json)
 
 
 @reproduce.command("hu-figure2")
 def hu_figure2(
+    *,
     out: Annotated[Path, typer.Option(help="Where to write the picture (PNG, PDF or SVG).")] = Path("hu-figure2.png"),
     quick: Quick = False,
     workers: Workers = 1,
     table: Csv = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Draw Figures 2 and 3 of Hu et al. (2026): ε̂ against n for three regressions, with and without contamination.
@@ -99,10 +116,12 @@ def hu_figure2(
     """
     from gibbsafe.reproduce.hu_figures import draw_figure2, figure2
 
+    _require_free(force, out, table)
+
     few: dict[str, Any] = {"sizes": (3000, 10_000, 30_000), "repeats": 8} if quick else {}
     rows = figure2(workers=workers, **few)
     draw_figure2(rows, out)
-    _write_csv(table, rows)
+    _write_csv(table, rows, force)
     _finish(rows, out, as_json)
 
 
@@ -110,4 +129,4 @@ def _finish(rows: list[dict[str, Any]], out: Path, as_json: bool) -> None:
     if as_json:
         print_json({"figure": str(out), "rows": rows})
     else:
-        typer.echo(f"wrote {out}")
+        say(f"wrote {out}")

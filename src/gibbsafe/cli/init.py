@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Json, Quiet, app, print_json
+from gibbsafe.cli.app import Force, Json, Quiet, app, print_json, say
 
 
 @app.command("init")
@@ -17,7 +17,7 @@ def init(
     out: Annotated[Path, typer.Option(help="Where the study is written; an existing file is kept.")] = Path("study.toml"),
     target: Annotated[str | None, typer.Option(help="The response column.")] = None,
     example: Annotated[bool, typer.Option("--example", help="Write an example: patients.csv and a study filled in.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -31,27 +31,27 @@ def init(
 
     `gibbsafe init --example`
     """
-    from gibbsafe._files import write_whole
-    from gibbsafe.cli.inputs import require_new_file
+    from gibbsafe._files import require_free, write_whole
     from gibbsafe.data.files import column_names
     from gibbsafe.templates import blank_study, example_study, example_table
 
     if (table is None) == (not example):
         raise typer.BadParameter("name a table, or ask for --example")
-    require_new_file(out, force)
+    inputs = [] if table is None else [table]
+    require_free(out, force=force, inputs=inputs)
     written = [out]
     if example:
         place = out.parent / "patients.csv"
-        require_new_file(place, force)
-        write_whole(place, example_table().encode())
-        write_whole(out, example_study().encode())
+        require_free(place, force=force)
+        write_whole(place, example_table().encode(), force=force)
+        write_whole(out, example_study().encode(), force=force)
         written.append(place)
     else:
         assert table is not None
-        write_whole(out, blank_study(column_names(table), target, table.name).encode())
+        write_whole(out, blank_study(column_names(table), target, table.name).encode(), force=force, inputs=inputs)
     if as_json:
         print_json({"written": [str(path) for path in written]})
     elif not quiet:
-        typer.echo(f"wrote {' and '.join(map(str, written))}")
+        say(f"wrote {' and '.join(map(str, written))}")
         step = "" if example else f"fill in bounds, levels, n and budget in {out}, then "
-        typer.echo(f"next: {step}gibbsafe plan {out}")
+        say(f"next: {step}gibbsafe plan {out}")

@@ -10,7 +10,7 @@ from gibbsafe.errors import GibbsafeError
 from gibbsafe.plan import Plan
 from gibbsafe.study import Study
 
-__all__ = ["load_plan", "parse_size", "require_new_file"]
+__all__ = ["load_plan", "parse_size"]
 
 SIZES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 
@@ -41,17 +41,3 @@ def parse_size(text: str | None) -> int | None:
     if match is None or match.group(2) not in SIZES or float(match.group(1)) * SIZES[match.group(2)] < 2**20:
         fail("memory", text, "a size of at least 1MB, like 500MB or 2GB")
     return int(float(match.group(1)) * SIZES[match.group(2)])
-
-
-def require_new_file(path: Path, force: bool) -> None:
-    """Refuse, before anything is spent, a file that exists or a place that cannot be written to."""
-    import tempfile
-
-    if path.exists() and (not force or not path.is_file()):
-        raise GibbsafeError(f"{path}: exists already; choose another name" + (" or --force" if path.is_file() else ""))
-    try:
-        with tempfile.TemporaryFile(dir=path.parent) as probe:
-            probe.write(b"room?")
-            probe.flush()
-    except OSError as error:
-        raise GibbsafeError(f"{path}: cannot be written ({error.strerror or error}); choose a path you may write to") from error

@@ -7,16 +7,26 @@ from typing import Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Json, Quiet, app, print_json
+from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, no_password, print_json, say
 
-ledger = typer.Typer(help="Budget accounts: open, show, spend, export, check, mark.", no_args_is_help=True)
+ledger = typer.Typer(
+    help="Budget accounts: open, show, spend, export, check, mark, anchor, backup, grants.", no_args_is_help=True
+)
 app.add_typer(ledger, name="ledger")
 
-Reference = Annotated[str, typer.Argument(metavar="URL#ACCOUNT", help="Like ledger.db#clinic or postgresql://host/db#clinic.")]
+Reference = Annotated[
+    str,
+    typer.Argument(
+        metavar="URL#ACCOUNT",
+        help="Like ledger.db#clinic or postgresql://host/db#clinic; env:NAME#clinic and file:PATH#clinic read a URL.",
+        callback=no_password,
+    ),
+]
 Adjacent = Annotated[str, typer.Option(help="replace-one or add-remove.")]
 Unit = Annotated[str, typer.Option(help="record, or person for releases that cap the rows per person.")]
-Purpose = Annotated[str, typer.Option(help="Why, for readers of the journal.")]
-Who = Annotated[str | None, typer.Option(help="By default the user of the process.")]
+Reason = Annotated[str, typer.Option(help="Why, for readers of the journal.")]
+Who = Annotated[str | None, typer.Option(help="Who you claim to be; by default the user of the process.")]
+DataSet = Annotated[str | None, typer.Option(help="Id of the data set.")]
 
 
 @ledger.command("open")
@@ -29,8 +39,12 @@ def open_(
     unit: Unit = "record",
     currency: Annotated[str | None, typer.Option(help="gaussian, zcdp, or pure (the default where δ is 0).")] = None,
     reserve: Annotated[float | None, typer.Option(help="Share of δ kept for slacks and the δ of releases: 0.1.")] = None,
-    purpose: Purpose = "",
+    reason: Reason = "",
     who: Who = None,
+    anchor: Anchor = None,
+    dataset: DataSet = None,
+    seeded: Annotated[bool, typer.Option("--seeded", help="Admit releases with a seeded generator: for tests only.")] = False,
+    purpose: RefusedPurpose = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -41,6 +55,7 @@ def open_(
     from gibbsafe.ledger import open_account, parse_reference
     from gibbsafe.privacy import Budget
 
+    refuse_two_documents(anchor, as_json)
     url, name = parse_reference(reference)
     made = open_account(
         url,
@@ -50,8 +65,11 @@ def open_(
         unit=unit,
         currency=currency,
         reserve=reserve,
-        purpose=purpose,
+        reason=reason,
         who=who,
+        anchor=anchor,
+        dataset=dataset,
+        seeded=seeded,
     )
     _show_status(made.status(), as_json=as_json, quiet=quiet)
 
@@ -72,10 +90,17 @@ def show(reference: Reference, as_json: Json = False, quiet: Quiet = False) -> N
     from gibbsafe.cli import tables
 
     rows = [
-        (str(entry["number"]), entry["time"], entry["kind"], entry["state"], entry.get("who", ""), entry.get("purpose", ""))
+        (
+            str(entry["number"]),
+            entry["time"],
+            entry["kind"],
+            entry["state"],
+            str(entry.get("who", "")),
+            str(entry.get("reason", entry.get("purpose", ""))),
+        )
         for entry in found.entries()
     ]
-    headings = ("", "time", "kind", "state", "who", "purpose")
+    headings = ("", "day", "kind", "state", "who, as they claim", "reason")
     tables.show("", tables.grid(f"Last entries of {len(rows)}", headings, rows[-20:]))
 
 
@@ -94,8 +119,11 @@ def spend(
     slack: Annotated[float, typer.Option(help="Total-variation slack of its sampler.")] = 0.0,
     times: Annotated[int, typer.Option(help="How many such releases.")] = 1,
     mechanism: Annotated[str, typer.Option(help="What it was.")] = "",
-    purpose: Purpose = "",
+    reason: Reason = "",
     who: Who = None,
+    anchor: Anchor = None,
+    dataset: DataSet = None,
+    purpose: RefusedPurpose = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -112,12 +140,19 @@ def spend(
     guarantee = parts[0].under(adjacency)
     if slack or times != 1:
         guarantee = Composition([(guarantee, times)], slack=slack, adjacency=adjacency)
-    found = account(reference)
-    charge = found.spend(guarantee, key=key, unit=unit, mechanism=mechanism, purpose=purpose, who=who)
+    refuse_two_documents(anchor, as_json)
+    found = account(reference, anchor)
+    charge = found.spend(guarantee, key=key, unit=unit, mechanism=mechanism, reason=reason, who=who, dataset=dataset)
     if as_json:
         print_json({"entry": charge.number, "status": found.status()})
     elif not quiet:
-        typer.echo(f"charged {guarantee} to {found} as entry {charge.number}")
+        say(f"charged {guarantee} to {found} as entry {charge.number}")
+
+
+def refuse_two_documents(anchor: str | None, as_json: bool) -> None:
+    """A mark on stdout would be a second document beside the one of --json."""
+    if anchor == "-" and as_json:
+        raise typer.BadParameter("--anchor - prints marks, and --json prints one document; use one of them")
 
 
 def _guarantees(epsilon: float | None, delta: float, mu: float | None, rho: float | None, width: float | None) -> list[Any]:
@@ -136,6 +171,7 @@ def _guarantees(epsilon: float | None, delta: float, mu: float | None, rho: floa
 def export(
     reference: Reference,
     out: Annotated[Path | None, typer.Option(help="Write to a file instead of the screen.")] = None,
+    force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -151,17 +187,20 @@ def export(
 
     document = everything(account(reference))
     if out is not None:
-        write_whole(out, json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False).encode())
+        write_whole(out, json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False).encode(), force=force)
     if as_json or out is None:
         print_json(document)
     elif not quiet:
-        typer.echo(f"wrote {out}; head {document['head']}")
+        say(f"wrote {out}; head {document['head']}")
 
 
 @ledger.command("check")
 def check(
     reference: Reference,
-    head: Annotated[str | None, typer.Option(help="A head that export printed earlier: detects truncation.")] = None,
+    head: Annotated[
+        str | None, typer.Option(help="The newest head that is known: a ledger that ends before it is refused.")
+    ] = None,
+    anchor: Anchor = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -172,11 +211,85 @@ def check(
     from gibbsafe.ledger import account
     from gibbsafe.ledger import check as recompute
 
-    report = recompute(account(reference), head)
+    report = recompute(account(reference, anchor), head)
     if as_json:
         print_json(report)
     elif not quiet:
-        typer.echo(f"consistent: {report['entries']} entries, head {report['head']}")
+        say(f"consistent: {report['entries']} entries, head {report['head']}")
+
+
+@ledger.command("anchor")
+def begin_anchor(
+    reference: Reference,
+    anchor: Anchor = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Leave a mark of an account as it is now: the first one of an account that was opened without an anchor.
+
+    Example: `gibbsafe ledger anchor ledger.db#clinic --anchor /mnt/other/marks.jsonl`
+    """
+    from dataclasses import asdict
+
+    from gibbsafe.ledger import account
+
+    refuse_two_documents(anchor, as_json)
+    mark = account(reference, anchor).begin_anchor()
+    if as_json:
+        print_json(asdict(mark))
+    elif not quiet:
+        say(f"marked: {mark.entries} entries, head {mark.head}")
+
+
+@ledger.command("backup")
+def backup(
+    url: Annotated[str, typer.Argument(metavar="LEDGER", help="The SQLite file.")],
+    out: Annotated[Path, typer.Option(help="Where the copy is written.")],
+    force: Force = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Copy a SQLite ledger whole, its write-ahead log included, and check the copy. Copying the file by hand loses charges.
+
+    Example: `gibbsafe ledger backup ledger.db --out ledger-copy.db`
+    """
+    from gibbsafe.ledger import Database, copy_ledger, parse_reference
+
+    place, _ = parse_reference(f"{url}#all")
+    checked = copy_ledger(Database(place), out, force=force)
+    if as_json:
+        print_json({"backup": str(out), "accounts": checked})
+    elif not quiet:
+        say(f"wrote {out}: {len(checked)} account{'s' * (len(checked) != 1)}, consistent")
+
+
+@ledger.command("grants")
+def grants(
+    url: Annotated[
+        str | None, typer.Argument(metavar="[URL]", help="The PostgreSQL database, with --apply.", callback=no_password)
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="Of the roles' names.")] = "gibbsafe",
+    apply: Annotated[bool, typer.Option("--apply", help="Carry it out instead of printing it.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print SQL for PostgreSQL: roles (owner opens, charger appends, auditor reads), append-only grants and triggers.
+
+    Example: `gibbsafe ledger grants | psql ledger`
+    """
+    from gibbsafe.ledger import Database, apply_grants, grants_sql, parse_reference
+
+    if apply != (url is not None):
+        raise typer.BadParameter("--apply needs the URL of a database, and a URL needs --apply")
+    if url is not None:
+        apply_grants(Database(parse_reference(f"{url}#all")[0]), prefix)
+    roles = [f"{prefix}_{role}" for role in ("owner", "charger", "auditor")]
+    if as_json:
+        print_json({"roles": roles, "sql": grants_sql(prefix), "applied": apply})
+    elif not apply:
+        say(grants_sql(prefix), nl=False)
+    elif not quiet:
+        say(f"roles {', '.join(roles)} are set up; give a login one of them with GRANT")
 
 
 @ledger.command("mark")
@@ -186,7 +299,7 @@ def mark(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Mark a charge released whose release was written when the ledger could not be told.
+    """Mark a charge released whose release was written when the ledger could not be told: only the file that it produced.
 
     Example: `gibbsafe ledger mark ledger.db#clinic release.json`
     """
@@ -194,12 +307,12 @@ def mark(
     from gibbsafe.release import Release
 
     loaded = Release.load(release)
-    charge = account(reference).find(loaded.plan)
+    charge = account(reference).find_charge(loaded)
     charge.settle(loaded)
     if as_json:
         print_json({"entry": charge.number})
     elif not quiet:
-        typer.echo(f"entry {charge.number} is marked released")
+        say(f"entry {charge.number} is marked released")
 
 
 def _show_status(status: dict[str, Any], *, as_json: bool, quiet: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Json, Quiet, app, print_json
+from gibbsafe.cli.app import Force, Json, Quiet, app, print_json
 
 if TYPE_CHECKING:
     from gibbsafe.plan import Plan
@@ -19,6 +19,7 @@ __all__ = ["describe"]
 def plan(
     study: Annotated[Path, typer.Argument(help="A study file (.toml), or a plan written earlier (JSON).")],
     out: Annotated[Path | None, typer.Option(help="Write the plan as JSON.")] = None,
+    force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -35,7 +36,7 @@ def plan(
 
     made = load_plan(study)
     if out is not None:
-        write_whole(out, made.to_json().encode())
+        write_whole(out, made.to_json().encode(), force=force, inputs=[study])
     if as_json:
         print_json(describe(made))
     elif not quiet:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Json, Quiet, app, print_json
+from gibbsafe._text import cell
+from gibbsafe.cli.app import Force, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
     from gibbsafe.release import Release
@@ -28,6 +29,7 @@ def query(
     simulate: Annotated[int | None, typer.Option(help="How many synthetic rows to draw.")] = None,
     features: Annotated[Path | None, typer.Option(help="For regressions: the rows to simulate responses for.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write predictions or synthetic rows as CSV.")] = None,
+    force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -41,11 +43,14 @@ def query(
 
     `gibbsafe query release.json --simulate 1000 --out synthetic.csv`
     """
-    from gibbsafe._files import write_whole
+    from gibbsafe._files import require_free, write_whole
     from gibbsafe.release import Release
 
     if predict is not None and simulate is not None:
         raise typer.BadParameter("--predict and --simulate exclude each other")
+    inputs = [path for path in (release, predict, features) if path is not None]
+    if out is not None:
+        require_free(out, force=force, inputs=inputs)
     loaded = Release.load(release)
     if predict is None and simulate is None:
         _summarise(loaded, level, as_json=as_json, quiet=quiet)
@@ -53,12 +58,12 @@ def query(
     rows, note = _predictions(loaded, predict) if predict is not None else _synthetic(loaded, simulate, features)
     text = _as_csv(rows)
     if out is not None:
-        write_whole(out, text.encode())
+        write_whole(out, text.encode(), force=force, inputs=inputs)
     if as_json:
         print_json({"rows": rows, "note": note, "cost": "free: post-processing of the release"})
     elif not quiet:
-        typer.echo(note, err=True)
-        typer.echo(f"wrote {len(rows)} rows to {out}" if out is not None else text, nl=out is not None)
+        say(note, err=True)
+        say(f"wrote {len(rows)} rows to {out}" if out is not None else text, nl=out is not None)
 
 
 def _summarise(loaded: Release, level: float, *, as_json: bool, quiet: bool) -> None:
@@ -156,7 +161,7 @@ def _synthetic_names(loaded: Release, width: int) -> list[str]:
 def _as_csv(rows: list[dict[str, Any]]) -> str:
     text = io.StringIO()
     if rows:
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([cell(name) for name in rows[0]])
+        writer.writerows([cell(value) for value in row.values()] for row in rows)
     return text.getvalue()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Json, Quiet, app, print_json
+from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, no_password, print_json, say
 
 if TYPE_CHECKING:
     from gibbsafe.ledger import Account, Charge
@@ -23,10 +24,15 @@ def release(
     *,
     data: Annotated[Path, typer.Option(help="The table: CSV, Parquet, Arrow or NumPy.")],
     out: Annotated[Path, typer.Option(help="Where the release is written; an existing file is kept.")] = Path("release.json"),
-    ledger: Annotated[str | None, typer.Option(help="Account to charge, URL#account; by default the study's.")] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Account to charge, URL#account; by default the study's.", callback=no_password)
+    ] = None,
     no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Charge nobody: you keep the budget by yourself.")] = False,
     key: Annotated[str | None, typer.Option(help="Name of the charge; by default the plan's hash.")] = None,
-    purpose: Annotated[str, typer.Option(help="Why, for the ledger's readers.")] = "",
+    reason: Annotated[str, typer.Option(help="Why, for the ledger's readers.")] = "",
+    anchor: Anchor = None,
+    dataset: Annotated[str | None, typer.Option(help="Id of the data set, if the account is bound to one.")] = None,
+    sign: Annotated[Path | None, typer.Option(help="Sign the release with this private key.")] = None,
     memory: Annotated[str | None, typer.Option(help="Room for encoded rows, like 500MB; beyond it they wait on disk.")] = None,
     storage: Annotated[str, typer.Option(help="float64, or float32 for half the memory.")] = "float64",
     untrusted_study: Annotated[
@@ -37,7 +43,8 @@ def release(
         bool, typer.Option("--show-values", help="Let refusals name values, rows and counts: for the curator only.")
     ] = False,
     clipping: Annotated[bool, typer.Option("--clipping", help="Count clipped values on stderr: for the curator only.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    force: Force = False,
+    purpose: RefusedPurpose = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -55,7 +62,12 @@ def release(
 
     `gibbsafe release theirs.toml --data table.csv --untrusted-study --ledger ledger.db#clinic`
     """
-    from gibbsafe.cli.inputs import parse_size, require_new_file
+    from gibbsafe._files import require_free
+    from gibbsafe.cli.inputs import parse_size
+    from gibbsafe.cli.ledger import refuse_two_documents
+    from gibbsafe.data.sizes import require_room
+    from gibbsafe.signing import key_id, read_private
+    from gibbsafe.signing import sign as signed
     from gibbsafe.study import Study
 
     if ledger is not None and no_ledger:
@@ -64,14 +76,21 @@ def release(
         raise typer.BadParameter("--untrusted-study excludes --show-values and --clipping: they show what depends on records")
     if untrusted_study and ledger is None:
         raise typer.BadParameter("--untrusted-study needs --ledger: whoever wrote the study must not choose the account")
+    refuse_two_documents(anchor, as_json)
+    _require_packages()
     loaded = Study.load(study)
     made, room = loaded.plan(), parse_size(memory)
-    account = _account(loaded, ledger, no_ledger)
-    require_new_file(out, force)
+    account = _account(loaded, ledger, no_ledger, anchor)
+    private = None if sign is None else read_private(sign)
+    inputs = [study, data, *([] if sign is None else [sign])]
+    require_free(out, force=force, inputs=inputs)
+    require_room(data, room)
     table = loaded.read(data)
     if clipping:
         _count_clipping(loaded, data)
-    deferred = None if account is None else DeferredCharge(account, key, purpose)
+    signer = None if private is None else key_id(private.public_key())
+    about = {"key": key, "reason": reason, "dataset": dataset or loaded.dataset, "signer": signer}
+    deferred = None if account is None else DeferredCharge(account, about)
     released = made.release(
         table,
         persons=loaded.person_column,
@@ -82,8 +101,20 @@ def release(
         show_values=show_values,
         untrusted=untrusted_study,
     )
-    _write(released, out, deferred)
+    if private is not None:
+        released = signed(released, private)
+    _write(released, out, deferred, force=force)
     _tell(released, out, deferred, as_json=as_json, quiet=quiet)
+
+
+def _require_packages() -> None:
+    """Refuse, before anything is charged, where a package that reads tables is missing."""
+    from gibbsafe.errors import GibbsafeError
+
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise GibbsafeError("tables are read by PyArrow, which is not installed: install gibbsafe[files]") from error
 
 
 @dataclass
@@ -91,32 +122,39 @@ class DeferredCharge:
     """Charges an account at once, and settles when the release is on disk."""
 
     account: Account
-    key: str | None
-    purpose: str
+    about: Mapping[str, Any]
     made: Charge | None = field(default=None)
 
-    def charge(self, plan: Plan) -> None:
-        """Charge the plan; what is returned has nothing to settle yet."""
-        self.made = self.account.charge(plan, key=self.key, purpose=self.purpose)
+    def charge(self, plan: Plan) -> Receipt:
+        """Charge the plan; what is returned has a receipt for the file, and nothing to settle yet."""
+        self.made = self.account.charge(plan, **self.about)
+        return Receipt(self.made.receipt)
 
 
-def _account(study: Study, reference: str | None, no_ledger: bool) -> Account | None:
+@dataclass(frozen=True)
+class Receipt:
+    """What a release says of its charge."""
+
+    receipt: Mapping[str, Any] | None
+
+
+def _account(study: Study, reference: str | None, no_ledger: bool, anchor: str | None) -> Account | None:
     from gibbsafe import ledger
     from gibbsafe.errors import BudgetError
 
     wanted = None if no_ledger else reference or study.account
     if wanted is None and not no_ledger:
         raise BudgetError("ledger: no account is named; write [ledger] into the study, pass --ledger URL#account, or --no-ledger")
-    return None if wanted is None else ledger.account(wanted)
+    return None if wanted is None else ledger.account(wanted, anchor or study.anchor)
 
 
-def _write(released: Release, out: Path, deferred: DeferredCharge | None) -> None:
+def _write(released: Release, out: Path, deferred: DeferredCharge | None, *, force: bool) -> None:
     """Write the release, then settle: an entry says released only if the file is there."""
     from gibbsafe.errors import GibbsafeError
 
     number = None if deferred is None or deferred.made is None else deferred.made.number
     try:
-        released.save(out)
+        released.save(out, force=force)
     except GibbsafeError as error:
         spent = "" if number is None else f"; entry {number} of the ledger stays unreleased, its budget is spent"
         raise GibbsafeError(f"{error}{spent}") from error
@@ -138,14 +176,14 @@ def _tell(released: Release, out: Path, deferred: DeferredCharge | None, *, as_j
         document = {"release": str(out), "claim": dict(released.certificate["claim"]), "charge": charged}
         print_json(document | {"parameters": list(released.parameters), "draws": len(released.draws)})
     elif not quiet:
-        typer.echo(f"{released.summary()}\n\n{released.certificate}\n")
+        say(f"{released.summary()}\n\n{released.certificate}\n")
         paid = "charged to nobody" if deferred is None else f"charged to {deferred.account} as entry {entry}"
-        typer.echo(f"wrote {out}, {paid}")
+        say(f"wrote {out}, {paid}")
 
 
 def _count_clipping(study: Study, data: Path) -> None:
     from gibbsafe.data.clipping import count_clipped
 
-    typer.echo("for the curator only, these counts depend on the data and are not private:", err=True)
+    say("for the curator only, these counts depend on the data and are not private:", err=True)
     for name, text in count_clipped(study, data).items():
-        typer.echo(f"  {name}: {text}", err=True)
+        say(f"  {name}: {text}", err=True)

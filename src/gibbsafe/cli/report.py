@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Json, Quiet, app, print_json
+from gibbsafe.cli.app import Force, Json, Quiet, app, print_json, say
 
 
 @app.command("report")
 def report(
     release: Annotated[Path, typer.Argument(help="A release file.")],
+    *,
     out: Annotated[Path, typer.Option(help="Where the page is written.")] = Path("report.html"),
     level: Annotated[float, typer.Option(help="Coverage of the intervals.")] = 0.9,
+    force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -22,13 +24,14 @@ def report(
 
     Example: `gibbsafe report release.json --out report.html`
     """
-    from gibbsafe._files import write_whole
+    from gibbsafe._files import require_free, write_whole
     from gibbsafe.release import Release
     from gibbsafe.report import render
 
+    require_free(out, force=force, inputs=[release])
     page = render(Release.load(release), level=level, name=release.name)
-    write_whole(out, page.encode())
+    write_whole(out, page.encode(), force=force, inputs=[release])
     if as_json:
         print_json({"report": str(out), "bytes": len(page.encode())})
     elif not quiet:
-        typer.echo(f"wrote {out}")
+        say(f"wrote {out}")

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Json, app, print_json
+from gibbsafe._files import require_free
+from gibbsafe.cli.app import Force, Json, app, print_json, say
 
 reproduce = typer.Typer(help="Replay the papers' tables and figures, beside the corrected ones.", no_args_is_help=True)
 app.add_typer(reproduce, name="reproduce")
@@ -38,7 +39,7 @@ def tell_figure(out: Path, as_json: bool) -> None:
     if as_json:
         print_json({"figure": str(out)})
     else:
-        typer.echo(f"wrote {out}")
+        say(f"wrote {out}")
 
 
 @reproduce.command("minami-numbers")
@@ -64,6 +65,7 @@ def minami_numbers(as_json: Json = False) -> None:
 @reproduce.command("minami-figure1")
 def minami_figure1(
     out: Annotated[Path, typer.Option(help="Where to write the picture (PNG, PDF or SVG).")] = Path("minami-figure1.png"),
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Draw Figure 1 of Minami et al. (2016): loss differences grow with the parameter space, gradient differences do not.
@@ -72,6 +74,7 @@ def minami_figure1(
     """
     from gibbsafe.reproduce import minami
 
+    require_free(out, force=force)
     minami.figure1(out)
     tell_figure(out, as_json)
 
@@ -105,6 +108,7 @@ def dimitrakakis_table(as_json: Json = False) -> None:
 @reproduce.command("dimitrakakis-figure1")
 def dimitrakakis_figure1(
     out: Annotated[Path, typer.Option(help="Where to write the picture (PNG, PDF or SVG).")] = Path("dimitrakakis-figure1.png"),
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Draw Figure 1 of Dimitrakakis et al. (2017): the prior mass of Lipschitz parameters and its lower bounds.
@@ -113,5 +117,6 @@ def dimitrakakis_figure1(
     """
     from gibbsafe.reproduce import dimitrakakis
 
+    require_free(out, force=force)
     dimitrakakis.figure1(out)
     tell_figure(out, as_json)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from gibbsafe._text import printable
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -16,11 +18,13 @@ def grid(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], *, 
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table = Table(
+        title=escape(printable(title)), title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), pad_edge=False
+    )
     for position, heading in enumerate(headings):
         table.add_column(heading, justify="right" if position in numbers else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
+        table.add_row(*(escape(printable(cell)) for cell in row))
     return table
 
 
@@ -41,4 +45,4 @@ def show(*tables: Table | str) -> None:
     for position, table in enumerate(tables):
         if position:
             console.print()
-        console.print(table, markup=False, highlight=False)
+        console.print(printable(table) if isinstance(table, str) else table, markup=False, highlight=False)

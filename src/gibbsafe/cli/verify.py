@@ -7,25 +7,42 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Json, Quiet, app, print_json
+from gibbsafe.cli.app import Json, Quiet, app, print_json, say
 
 
 @app.command("verify")
 def verify(
     release: Annotated[Path, typer.Argument(help="A release file.")],
+    *,
+    public_key: Annotated[Path | None, typer.Option(help="Require a signature by this key (a .pub file).")] = None,
+    key_list: Annotated[
+        Path | None, typer.Option(help="A list signed by that key: its keys count too, but revoked ones.")
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Recompute a release's hash and claim from its own constants; exit 1 if they do not hold.
 
-    It detects accident and inconsistency, not forgery: whoever can write the file can write a consistent one.
+    Without a public key it detects accident and inconsistency, not forgery: whoever can write a file can write a consistent one.
 
-    Example: `gibbsafe verify release.json`
+    Examples:
+
+    `gibbsafe verify release.json`
+
+    `gibbsafe verify release.json --public-key curator.key.pub`
     """
+    from gibbsafe.release import Release
     from gibbsafe.release import verify as check
 
-    certificate = check(release)
+    if key_list is not None and public_key is None:
+        raise typer.BadParameter("--key-list needs --public-key, the key that signed it")
+    certificate = check(release, public_key=public_key, key_list=key_list)
+    signature = Release.load(release).signature
+    words = "unsigned" if signature is None else f"signed by key {signature['key']}"
+    words += "" if signature is None else ", which holds" if public_key else ", which was not checked: pass --public-key"
     if as_json:
-        print_json({"verified": True, "certificate": certificate.to_dict()})
+        state = "unsigned" if signature is None else "valid" if public_key else "unchecked"
+        key = None if signature is None else signature["key"]
+        print_json({"verified": True, "signature": state, "key": key, "certificate": certificate.to_dict()})
     elif not quiet:
-        typer.echo(f"{certificate}\n\nverified: hash and claim of {release} hold")
+        say(f"{certificate}\n\nverified: hash and claim of {release} hold; {words}")

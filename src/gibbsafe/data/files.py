@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -21,6 +21,8 @@ __all__ = ["CsvFormat", "FileTable", "column_names"]
 
 BATCH_ROWS = 16_384
 CSV_BLOCK = 2**23
+#: Most characters of a header that are read.
+LONGEST_LINE = 2**20
 #: How the entries of a column are read from text.
 TEXT_TYPES = ("number", "text", "truth")
 
@@ -96,12 +98,17 @@ def column_names(path: Path | str, csv_format: CsvFormat | None = None) -> list[
 # -- CSV ------------------------------------------------------------------------------------------------------------------
 
 
+def _bounded_lines(text: TextIO) -> Iterator[str]:
+    """Yield lines for a header's reader, a long one in pieces: a line without end would fill the memory."""
+    return iter(lambda: text.readline(LONGEST_LINE), "")
+
+
 def _csv_names(table: FileTable) -> list[str]:
     """Return the header: the first record of the file."""
     delimiter = delimiter_of(table.path, table.csv_format)
     with open_text(table.path, table.csv_format) as text:
         try:
-            header = next(csv.reader(text, delimiter=delimiter), None)
+            header = next(csv.reader(_bounded_lines(text), delimiter=delimiter), None)
         except UnicodeDecodeError:
             header = _lenient_header(table, delimiter)
     if not header or any("\0" in name for name in header):
@@ -112,7 +119,7 @@ def _csv_names(table: FileTable) -> list[str]:
 def _lenient_header(table: FileTable, delimiter: str) -> list[str] | None:
     """Return the header if its own line is text of the encoding: text is decoded in pieces, records among them."""
     with open_text(table.path, table.csv_format, errors="replace") as text:
-        header = next(csv.reader(text, delimiter=delimiter), None)
+        header = next(csv.reader(_bounded_lines(text), delimiter=delimiter), None)
     if header and any("\ufffd" in name for name in header):
         raise DomainError(f"{table.path}: not {table.csv_format.encoding} text; declare its encoding under [csv]")
     return header

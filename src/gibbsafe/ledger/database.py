@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gibbsafe._validate import fail
 from gibbsafe.errors import GibbsafeError
+from gibbsafe.ledger.secret import masked, resolve, without_secrets
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -22,7 +23,7 @@ PATIENCE = 60
 
 
 def parse_reference(reference: str) -> tuple[str, str]:
-    """Return (URL, account) of ``URL#account``; a plain path is a SQLite file.
+    """Return (URL, account) of ``URL#account``; a plain path is a SQLite file, ``env:NAME`` a URL in a variable.
 
     >>> parse_reference("ledger.db#clinic")
     ('sqlite:///ledger.db', 'clinic')
@@ -31,7 +32,9 @@ def parse_reference(reference: str) -> tuple[str, str]:
     """
     place, mark, name = reference.rpartition("#") if isinstance(reference, str) else ("", "", "")
     if not (place and mark and name):
-        fail("ledger", reference, "URL#account, for example ledger.db#clinic or postgresql://host/database#clinic")
+        shown = masked(reference) if isinstance(reference, str) else reference
+        fail("ledger", shown, "URL#account, for example ledger.db#clinic or postgresql://host/database#clinic")
+    place = resolve(place)
     return (place if "://" in place else f"sqlite:///{place}"), name
 
 
@@ -39,11 +42,12 @@ def parse_reference(reference: str) -> tuple[str, str]:
 class Database:
     """A ledger database by its URL. Every transaction opens a connection of its own, so nothing is shared with forks."""
 
-    url: str
+    url: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.url, str) or not self.url.startswith(("sqlite:///", "postgresql")):
-            fail("ledger URL", self.url, "sqlite:///path or postgresql://user@host/database")
+        if not isinstance(self.url, str) or not self.url.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
+            shown = masked(self.url) if isinstance(self.url, str) else self.url
+            fail("ledger URL", shown, "sqlite:///path or postgresql://user@host/database")
 
     @property
     def _path(self) -> Path | None:
@@ -53,9 +57,7 @@ class Database:
     def __str__(self) -> str:
         if self._path is not None:
             return str(self._path)
-        from sqlalchemy.engine import make_url
-
-        return make_url(self.url).render_as_string(hide_password=True)
+        return masked(self.url)
 
     # -- transactions --------------------------------------------------------------------------------------------
 
@@ -77,6 +79,7 @@ class Database:
             reason = "is a directory" if self._path.is_dir() else "does not exist; open an account with 'gibbsafe ledger open'"
             raise GibbsafeError(f"ledger {self}: {reason}")
         with self._reported(), self._engine(begin).begin() as connection:
+            self._configure_server(connection)
             self._require_ledger(connection)
             yield connection
 
@@ -89,6 +92,7 @@ class Database:
         try:
             with self._reported():
                 with self._engine("BEGIN IMMEDIATE").begin() as connection:
+                    self._configure_server(connection)
                     if not self._is_ledger(connection):
                         self._refuse_foreign(connection)
                         metadata.create_all(connection)
@@ -118,12 +122,20 @@ class Database:
 
         if self._path is None:
             url = self.url.replace("postgresql://", "postgresql+psycopg://", 1)
-            return create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": 10})
+            # One snapshot for readers; writers lock the account's row first and see what was committed before them.
+            isolation = "REPEATABLE READ" if begin == "BEGIN" else "READ COMMITTED"
+            try:
+                return create_engine(url, poolclass=NullPool, isolation_level=isolation, connect_args={"connect_timeout": 10})
+            except ValueError:  # a port that is none
+                raise GibbsafeError(
+                    f"ledger {self}: not the URL of a database; write postgresql://user@host:port/database"
+                ) from None
         engine = create_engine(f"sqlite:///{self._path}", poolclass=NullPool, connect_args={"timeout": PATIENCE})
 
         @event.listens_for(engine, "connect")
         def _configure(connection: Any, record: Any) -> None:
             connection.isolation_level = None  # transactions begin where `begin` says, not where the driver guesses
+            connection.text_factory = _decode
             cursor = connection.cursor()
             for setting in ("PRAGMA synchronous=FULL", *settings):  # an acknowledged charge survives a power cut
                 cursor.execute(setting)
@@ -134,6 +146,17 @@ class Database:
             connection.exec_driver_sql(begin)
 
         return engine
+
+    def _configure_server(self, connection: Connection) -> None:
+        """PostgreSQL: a commit is on disk before it is acknowledged, whoever configured the role; nobody waits for ever."""
+        if self._path is not None:
+            return
+        if connection.exec_driver_sql("SHOW fsync").scalar() != "on":
+            raise GibbsafeError(f"ledger {self}: fsync = off: a crash would forget charges; set fsync = on in postgresql.conf")
+        if connection.exec_driver_sql("SHOW synchronous_commit").scalar() not in ("on", "remote_apply"):
+            connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+        for setting in ("lock_timeout", "idle_in_transaction_session_timeout"):
+            connection.exec_driver_sql(f"SET LOCAL {setting} = '{PATIENCE}s'")
 
     # -- refusals ------------------------------------------------------------------------------------------------
 
@@ -169,6 +192,13 @@ class Database:
             raise GibbsafeError(
                 f"ledger {self}: the database driver is not installed ({error}); install gibbsafe[ledger]"
             ) from error
+        except UnicodeDecodeError as error:  # the driver quotes a damaged file
+            raise GibbsafeError(f"ledger {self}: the file is damaged; restore it from a backup") from error
         except SQLAlchemyError as error:
-            cause = " ".join(str(getattr(error, "orig", None) or error).split())
-            raise GibbsafeError(f"ledger {self}: {cause[:300] or type(error).__name__}") from error
+            cause = " ".join(without_secrets(str(getattr(error, "orig", None) or error), self.url).split())
+            raise GibbsafeError(f"ledger {self}: {cause[:300] or type(error).__name__}") from None  # it may quote the URL
+
+
+def _decode(content: bytes) -> str:
+    """Return a text of a SQLite row; bytes that are none are kept apart, so that the hash of what they say cannot fit."""
+    return content.decode("utf-8", "surrogateescape")

@@ -37,5 +37,5 @@ def link(previous: str, body: str) -> str:
 
 
 def now() -> str:
-    """Return the time of an entry, in UTC."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    """Return the day of an entry, in UTC. When a release ends depends on the data, and the next charge may follow at once."""
+    return datetime.now(UTC).date().isoformat()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gibbsafe._validate import choice, fail
 from gibbsafe.errors import BudgetError
 from gibbsafe.ledger.account import UNITS, Account, Charge, current_user
+from gibbsafe.ledger.anchor import anchor_at
 from gibbsafe.ledger.caps import CURRENCIES, caps_for
 from gibbsafe.ledger.database import Database, parse_reference
 from gibbsafe.ledger.journal import START, canonical
+from gibbsafe.ledger.secret import has_password, masked
 from gibbsafe.plan import Plan
 from gibbsafe.privacy import Adjacency, Budget
 
@@ -30,8 +34,11 @@ def open_account(
     unit: str = "record",
     currency: str | None = None,
     reserve: float | None = None,
-    purpose: str | None = None,
+    reason: str | None = None,
     who: str | None = None,
+    anchor: str | None = None,
+    dataset: str | None = None,
+    seeded: bool = False,
 ) -> Account:
     """Open an account for one data set; its caps are fixed now and for good.
 
@@ -43,13 +50,17 @@ def open_account(
         unit: ``"record"``, or ``"person"`` for releases that cap the rows per person.
         currency: ``"gaussian"`` (default), ``"zcdp"``, or ``"pure"`` (default where δ = 0).
         reserve: share of δ kept for total-variation slacks and for the δᵢ of releases together, one tenth by default.
-        purpose: what the data are, for readers of the journal.
-        who: who opens it, by default the user of the process.
+        reason: why, for readers of the journal.
+        who: who opens it, as they claim; by default the user of the process.
+        anchor: where every charge leaves a mark, so that an old copy of the ledger is refused: a file, the URL of another
+            database, or ``-`` for standard output (`gibbsafe.ledger.anchor`).
+        dataset: id of the data set; charges must then name the same.
+        seeded: whether releases with a seeded generator are admitted: for tests, they are not private.
     """
     place, name = parse_reference(f"{url}#{name}")
     chosen = currency if currency is not None else "gaussian" if budget.delta > 0 else "pure"
-    made = Account(Database(place), name)
-    opening = {
+    made = Account(Database(place), name, anchor)
+    opening: dict[str, Any] = {
         "budget": {"epsilon": budget.epsilon, "delta": budget.delta},
         "adjacency": Adjacency.of(adjacency).value,
         "unit": choice("unit", unit, UNITS),
@@ -57,11 +68,42 @@ def open_account(
         "reserve": reserve,
         "caps": caps_for(budget, chosen, reserve).to_dict(),
     }
+    opening |= {"anchor": _storable(anchor, place), "dataset": dataset, "seeded": seeded is True}
     if len(name) > 200:
         fail("account", name, "a name of at most 200 characters")
+    _refuse_known(made)
+    about = {"who": who or current_user(), "reason": reason or "", "id": secrets.token_hex(16)}
     with made.database.creating() as connection:
-        _insert_account(connection, made, opening, {"who": who or current_user(), "purpose": purpose or ""})
+        _insert_account(connection, made, opening, about)
+    if anchor is not None:
+        made.begin_anchor()
     return made
+
+
+def _storable(anchor: str | None, ledger: str) -> str | None:
+    """Return an anchor's place as the ledger keeps it: a file by its full path, no password, not the ledger itself."""
+    if anchor is None or anchor == "-":
+        return anchor
+    if "://" not in anchor:
+        return anchor if anchor.startswith(("env:", "file:")) else str(Path(anchor).absolute())
+    if anchor == ledger:
+        fail("anchor", "the ledger itself", "another place than the ledger")
+    if has_password(anchor):
+        fail("anchor", masked(anchor), "a URL without a password", "put it into a variable and name env:VARIABLE")
+    return anchor
+
+
+def _refuse_known(account: Account) -> None:
+    """Refuse to open again what was deleted: an anchor that has a mark of this name knows the account it was."""
+    if account.anchor is None:
+        return
+    anchor = anchor_at(account.anchor)
+    mark = anchor.newest(account.name)
+    if mark is not None:
+        raise BudgetError(
+            f"account {account.name!r}: anchor {anchor} knows one of this name with {mark.entries} entries; "
+            "restore that ledger, or choose another name"
+        )
 
 
 def _insert_account(connection: Connection, made: Account, opening: Mapping[str, Any], about: Mapping[str, Any]) -> None:
@@ -78,10 +120,10 @@ def _insert_account(connection: Connection, made: Account, opening: Mapping[str,
     made._append(connection, made._locked(connection), "opening", {**opening, **about})
 
 
-def account(reference: str) -> Account:
-    """Return the account named ``URL#name`` (or ``path#name``), which must be open."""
+def account(reference: str, anchor: str | None = None) -> Account:
+    """Return the account named ``URL#name`` (or ``path#name``), which must be open; ``anchor`` is where its marks are now."""
     url, name = parse_reference(reference)
-    found = Account(Database(url), name)
+    found = Account(Database(url), name, anchor)
     with found.database.reading() as connection:
         found._locked(connection, lock=False)
     return found
@@ -92,10 +134,14 @@ class FreshKeys:
     """An account that is charged under a new key every time: every fit of an estimator is a sample of its own, and pays."""
 
     account: Account
-    purpose: str = "estimator"
+    reason: str = "estimator"
+
+    def refuse_seeded(self) -> None:
+        """Refuse known randomness as the account does."""
+        self.account.refuse_seeded()
 
     def charge(self, plan: Plan) -> Charge:
         """Charge the plan under a key that no other charge has."""
         from uuid import uuid4
 
-        return self.account.charge(plan, key=f"fit-{uuid4()}", purpose=self.purpose)
+        return self.account.charge(plan, key=f"fit-{uuid4()}", reason=self.reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, ForeignKey, Integer, MetaData, String, Table, Text, UniqueConstraint
 
-__all__ = ["FORMAT", "accounts", "entries", "metadata"]
+__all__ = ["FORMAT", "accounts", "anchors", "anchors_metadata", "entries", "metadata"]
 
 FORMAT = "gibbsafe/ledger/1"
 
@@ -35,4 +35,16 @@ entries = Table(
     Column("previous", String(64), nullable=False),
     Column("hash", String(64), nullable=False),
     UniqueConstraint("account", "key", name="gibbsafe_one_charge_per_key"),
+)
+
+anchors_metadata = MetaData()
+
+#: Marks of ledgers that live in another database (`gibbsafe.ledger.anchor`).
+anchors = Table(
+    "gibbsafe_anchors",
+    anchors_metadata,
+    Column("account", String(200), primary_key=True),
+    Column("ledger", String(64), primary_key=True),
+    Column("entries", Integer, primary_key=True),
+    Column("head", String(64), primary_key=True),
 )

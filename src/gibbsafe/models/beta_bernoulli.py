@@ -124,6 +124,11 @@ class BetaBernoulli(Family):
         return ("probability",)
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The trim, or all probabilities."""
+        return self._ends
+
+    @property
     def trimmed(self) -> bool:
         """Whether trim points are declared."""
         return self.trim is not None

@@ -85,6 +85,19 @@ class Family(Model):
     #: Which fields of the declaration describe the prior.
     prior_fields: ClassVar[tuple[str, ...]] = ()
 
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Between which ends every parameter lies; None where that does not describe the support."""
+        return getattr(self, "trim", None)
+
+    def outside(self, draws: Array, grid: float) -> str | None:
+        """Return that a draw lies outside the trim."""
+        if self.ends is None:
+            return None
+        low, high = self.ends
+        room = grid + 1e-12 * max(abs(low), abs(high))
+        return "a draw is outside the trim" if (draws < low - room).any() or (draws > high + room).any() else None
+
     # -- the paper's metric --------------------------------------------------------------------------------------
 
     def metric_constants(self) -> Constants:

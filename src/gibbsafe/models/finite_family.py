@@ -35,6 +35,10 @@ __all__ = ["FiniteFamily", "FinitePosterior"]
 LARGEST_LOG = 700.0
 
 
+#: Most pairs of outcomes, over all parameters: constants are found by enumeration.
+MOST_PAIRS = 20_000_000
+
+
 @dataclass(frozen=True, eq=False)
 class FinitePosterior:
     """Weights prior·exp(β Σ counts·log-likelihood) over finitely many parameters.
@@ -129,6 +133,8 @@ class FiniteFamily(Family):
         outcomes = check_states("outcomes", self.outcomes)
         if not isinstance(self.likelihood, tuple | list) or len(self.likelihood) != len(points):
             fail("likelihood", self.likelihood, f"a table with {len(points)} rows, one per parameter")
+        if len(points) * len(outcomes) ** 2 > MOST_PAIRS:
+            fail("outcomes", len(outcomes), f"so few that points × outcomes² is at most {MOST_PAIRS:,}")
         rows = tuple(self._numbers("likelihood", row, least=0.0) for row in self.likelihood)
         for row in rows:
             if len(row) != len(outcomes) or abs(math.fsum(row) - 1) > 1e-9:
@@ -184,6 +190,14 @@ class FiniteFamily(Family):
     def resolution(self) -> float:
         """The smallest distance of two parameters."""
         return float(np.diff(np.sort(self.points)).min())
+
+    def outside(self, draws: Array, grid: float) -> str | None:
+        """Return that a draw is none of the points."""
+        points = np.sort(np.array(self.points, dtype=np.float64))
+        near = np.searchsorted(points, draws)
+        left, right = points[np.maximum(near - 1, 0)], points[np.minimum(near, len(points) - 1)]
+        distance = np.minimum(np.abs(draws - left), np.abs(draws - right))
+        return "a draw is not one of the family's points" if (distance > grid).any() else None
 
     def constants(self, prior_precision: Array, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
         """Return ranges and differences by enumeration of the table, rounding of the drawn weights included.

@@ -181,6 +181,16 @@ class LinearModel(GibbsModel):
         constant = (draws[:, -1] + draws[:, : self.dimension] @ self.domain.offset) / self.row_scale
         return np.column_stack([features, constant])
 
+    def reach(self, draws: Array) -> Array:
+        """Return Σ_j |terms| of `from_original`: a feature has one, the intercept one per feature and its own."""
+        base = np.abs(self.from_original(np.zeros((1, draws.shape[1]))))
+        size = np.abs(draws)
+        features = size[:, : self.dimension] / np.abs(self._column_scale())
+        if not self.intercept:
+            return np.asarray(features + base)
+        constant = (size[:, -1] + size[:, : self.dimension] @ np.abs(self.domain.offset)) / self.row_scale
+        return np.asarray(np.column_stack([features, constant]) + base)
+
     def precision_to_original(self, scaled: Array) -> Array:
         """Divide by the squared scale; the intercept's is that of the predictor at the origin of the encoding."""
         scale = np.append(self._column_scale(), self.row_scale) if self.intercept else self._column_scale()

@@ -83,6 +83,11 @@ class MarkovChain(TableFamily):
         return (*start, *(f"P({a}→{b})" for a in self._states for b in self._states))
 
     @property
+    def parameters(self) -> int:
+        """Number of probabilities."""
+        return sum(table.cells for table in self.tables)
+
+    @property
     def block_widths(self) -> tuple[float, ...]:
         """One factor of the start, and one of the transitions per later time point."""
         start, later = self.tables

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gibbsafe._validate import choice
 from gibbsafe.data.blocks import Blocks
-from gibbsafe.errors import GibbsafeError
+from gibbsafe.errors import CertificateError, GibbsafeError
 from gibbsafe.models.losses import Loss
 from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers.closed_form import NormalPosterior
@@ -23,7 +23,7 @@ from gibbsafe.theorems import Constants, Theorem
 if TYPE_CHECKING:
     from gibbsafe.schedules import Request, Stage
 
-__all__ = ["MODELS", "EncodingOptions", "GibbsModel", "Model", "model_from_dict", "register"]
+__all__ = ["MODELS", "EncodingOptions", "GibbsModel", "Model", "model_from_dict", "register", "require_size"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
@@ -131,6 +131,10 @@ class Model(ABC):
     def reach(self, draws: Array) -> Array:
         """Return, term by term, how large the sums in `from_original` grow: a bound for its rounding."""
         return np.abs(draws)
+
+    def outside(self, draws: Array, grid: float) -> str | None:
+        """Return why some of these draws (user's units, rounded to the grid) cannot be of this model; None if all can."""
+        return None
 
     # -- what some models can do besides -------------------------------------------------------------------------
 
@@ -240,10 +244,17 @@ class GibbsModel(Model):
         }
 
     def reach(self, draws: Array) -> Array:
-        """Return Σ_j |terms| of the affine map from the user's units."""
+        """Return Σ_j |terms| of the affine map from the user's units, here one factor per parameter and a constant."""
         base = self.from_original(np.zeros((1, draws.shape[1])))
-        terms = [np.abs(self.from_original(np.diag(draw)) - base).sum(axis=0) for draw in draws]
-        return np.asarray(np.array(terms) + np.abs(base))
+        return np.asarray(np.abs(self.from_original(draws) - base) + np.abs(base))
+
+    def outside(self, draws: Array, grid: float) -> str | None:
+        """Return that a draw lies outside the parameter ball, if there is one."""
+        if self.ball is None:
+            return None
+        norms = np.linalg.norm(self.from_original(draws), axis=1)
+        room = self.ball * 1e-9 + grid * math.sqrt(self.parameters)
+        return "a draw is outside the parameter ball" if (norms > self.ball + room).any() else None
 
 
 #: Every model by the name under which plans and studies know it.
@@ -254,6 +265,16 @@ def register(cls: type[Model]) -> type[Model]:
     """Add a model to the registry."""
     MODELS[cls.name] = cls
     return cls
+
+
+def require_size(fields: Mapping[str, Any], parameters: int) -> None:
+    """Refuse a declaration of more than this many parameters before anything of that size is made.
+
+    Every model has at least as many parameters as its ``dimension``; states and points stand in the file one by one.
+    """
+    dimension = fields.get("dimension")
+    if isinstance(dimension, int) and dimension > parameters:
+        raise CertificateError(f"dimension = {str(dimension)[:20]}: there is room for {parameters} parameters")
 
 
 def model_from_dict(data: Mapping[str, Any]) -> Model:

@@ -172,8 +172,24 @@ class MultivariateNormalPrecision(Family):
     def parameter_names(self) -> tuple[str, ...]:
         """Entries of the precision matrix: its upper triangle row by row, or its diagonal."""
         columns = self.feature_names or tuple(str(k) for k in range(self.dimension))
+        if self._diagonal:
+            return tuple(f"precision[{each},{each}]" for each in columns)
         pairs = zip(*np.triu_indices(self.dimension), strict=True)
-        return tuple(f"precision[{columns[i]},{columns[j]}]" for i, j in pairs if i == j or not self._diagonal)
+        return tuple(f"precision[{columns[i]},{columns[j]}]" for i, j in pairs)
+
+    @property
+    def parameters(self) -> int:
+        """Number of entries."""
+        return self.dimension if self._diagonal else self.dimension * (self.dimension + 1) // 2
+
+    def outside(self, draws: Array, grid: float) -> str | None:
+        """Return that a matrix has an eigenvalue outside the trim: an indefinite one among them."""
+        if self._diagonal:
+            return super().outside(draws, grid)
+        eigenvalues = np.linalg.eigvalsh(unpacked(draws, self.dimension, False))
+        low, high = self.trim
+        room = grid * self.dimension + 1e-12 * high
+        return "a draw is outside the trim" if eigenvalues.min() < low - room or eigenvalues.max() > high + room else None
 
     @property
     def resolution(self) -> float:

@@ -31,7 +31,7 @@ class GaussianPrior:
             if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
                 if not len(value):
                     fail(name, value, "a number or a list of numbers")
-                object.__setattr__(self, name, tuple(rule(name, float(entry)) for entry in value))
+                object.__setattr__(self, name, tuple(rule(name, entry) for entry in value))
             else:
                 object.__setattr__(self, name, rule(name, value))
 

@@ -27,7 +27,9 @@ ENCODED_ROWS = 16_384
 def check_states(name: str, states: Any) -> tuple[Any, ...]:
     """Return declared states; a whole number S stands for 0, …, S − 1."""
     if isinstance(states, int) and not isinstance(states, bool):
-        states = range(count(name, states, least=2))
+        if count(name, states, least=2) > MOST_STATES:
+            fail(name, states, f"at most {MOST_STATES}")
+        states = range(states)
     if isinstance(states, str) or not isinstance(states, Sequence):
         fail(name, states, "a number of states, or a list of them")
     listed = tuple(states)

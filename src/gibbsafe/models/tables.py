@@ -170,6 +170,17 @@ class TableFamily(Family):
         """Return how often each probability occurs as a factor of the records."""
         raise NotImplementedError
 
+    def outside(self, draws: Array, grid: float) -> str | None:
+        """Return that a row is no distribution, or one with a probability below its least."""
+        ends = np.cumsum([0, *(table.cells for table in self.tables)])
+        for table, first, last in zip(self.tables, ends[:-1], ends[1:], strict=True):
+            rows = draws[:, first:last].reshape(-1, table.states)
+            if (rows < table.smallest - grid - TOLERANCE * table.smallest).any():
+                return "a probability is below the declared least"
+            if (np.abs(rows.sum(axis=1) - 1) > table.states * grid + TOLERANCE).any():
+                return "probabilities do not add up to 1"
+        return None
+
     @property
     def resolution(self) -> float:
         """The smallest of all smallest probabilities and of the room beside them."""

@@ -111,6 +111,11 @@ class WelschLocation(Family):
         return self.feature_names or tuple(f"location{k}" for k in range(self.dimension))
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The bounds of every location."""
+        return self.bounds
+
+    @property
     def resolution(self) -> float:
         """The loss's scale, or the bounds' width where that is smaller."""
         return min(self.scale, self.bounds[1] - self.bounds[0])

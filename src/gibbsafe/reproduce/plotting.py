@@ -43,4 +43,4 @@ def panels(path: Path | str, rows: int, columns: int, *, width: float = 10.0, he
         drawing.savefig(buffer, dpi=160, format=target.suffix.lstrip(".") or "png")
     except ValueError as error:
         raise GibbsafeError(f"{target}: {error}") from error
-    write_whole(target, buffer.getvalue())
+    write_whole(target, buffer.getvalue(), force=True)  # commands refuse a name that is taken before they begin

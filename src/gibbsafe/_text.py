@@ -1,0 +1,30 @@
+"""Text from files on its way to a terminal or a spreadsheet: it is shown, never obeyed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["cell", "printable"]
+
+#: Control characters but line feed and tab, marks that turn the direction of writing, other line ends, lone surrogates.
+_CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
+_FORMULA = re.compile(r"\s*[=+\-@\t\r|]")
+
+
+def printable(text: str) -> str:
+    r"""Return text with control characters spelled out, as they also stand in JSON.
+
+    >>> printable("name\x1b[2Jgone")
+    'name\\u001b[2Jgone'
+    """
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def cell(value: Any) -> Any:
+    """Return a value for a CSV file: a text that a spreadsheet would run as a formula gets an apostrophe before it.
+
+    >>> cell("=1+1"), cell(-1.5), cell("yes")
+    ("'=1+1", -1.5, 'yes')
+    """
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
