@@ -152,6 +152,16 @@ def test_a_wide_prior_makes_the_exact_draw_slow_and_a_narrow_one_quick():
     assert narrow.work.seconds < 60
 
 
+def test_rounds_refuse_priors_that_they_cannot_carry():
+    far = gs.models.GaussianPrior(1.0, (1e13,) + (0.0,) * 20)
+    with pytest.raises(gs.PremiseError, match="prior centre"):
+        gs.plan(LogisticRegression(dimension=20), BUDGET, n=100, adjacency="replace-one", prior=far)
+    model = gs.models.LinearRegression(dimension=20, response_bounds=(-1, 1), intercept=False)
+    uneven = gs.models.GaussianPrior((0.01,) + (100.0,) * 19)
+    with pytest.raises(gs.PremiseError, match="one precision"):
+        gs.plan(model, BUDGET, n=100, adjacency="replace-one", prior=uneven)
+
+
 def test_a_slack_is_part_of_the_price():
     plan = make(dimension=20, purpose="posterior", theorem="approximate-sampling", draws=3)
     assert plan.sampler == "proximal"

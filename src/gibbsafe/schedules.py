@@ -23,7 +23,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
-from gibbsafe._numerics import down, exp, up
+from gibbsafe._numerics import FLOOR, down, exp, up
 from gibbsafe._validate import fail, positive
 from gibbsafe.errors import BudgetError, PremiseError
 from gibbsafe.models.model import Array, GibbsModel, Model
@@ -52,6 +52,8 @@ OF_SAMPLER = {"langevin": (LANGEVIN,), "proximal": (PROXIMAL, WITHIN_SLACK)}
 EXACT_PASSES = 50.0
 #: Passes of a quick exact draw where nobody says how many records a pass visits; rounds from a public centre that are too many.
 QUICK_PASSES, MANY_ROUNDS = 20_000.0, 5000
+#: How far from 0, in its own deviations, a prior may be centred: rounding of a parameter there is 1e-9 of them.
+FARTHEST = 1e7
 #: Rounds that nobody lives to see.
 MOST_ROUNDS = 10**9
 #: How many e-folds proximal rounds make: the start's share in the slowest direction is e⁻³ after them.
@@ -320,9 +322,21 @@ class Request:
         constrained = model.ball is not None
         return PublicPosterior(model.parameters, beta, reach, loss.smoothness, loss.self_concordance, rows, constrained)
 
+    def _require_room(self, exact: Stage) -> None:
+        """Refuse, from public numbers, priors whose rounds would not be short, or lose their noise to rounding."""
+        precision, centre = exact.prior_precision, math.hypot(*(exact.prior_centre or ()))
+        if self._gibbs.ball is not None and max(precision) > min(precision) * (1 + 1e-9):
+            raise PremiseError("prior: on a ball rounds need one precision in scaled units; leave it out or use langevin")
+        far = centre * math.sqrt(max(precision))
+        if far > FARTHEST:
+            raise PremiseError(
+                f"prior centre: {far:.3g} prior deviations from 0 (limit {FARTHEST:g}), where rounding eats noise; move it"
+            )
+
     def _rounds(self, exact: Stage) -> Stage:
         """Return the exact stage drawn by rounds from the public centre: the same posterior, step and number of rounds added."""
         posterior = self.public_posterior(exact)
+        self._require_room(exact)
         if posterior.rows is None and not posterior.by_shell:
             raise PremiseError("n: proximal rounds need a public number of records here; use replace-one")
         step, rounds = proximal_schedule(posterior, exact.draws, E_FOLDS)
@@ -332,13 +346,14 @@ class Request:
 
     def _proximal(self, theorem: Theorem, exact: Stage, asked: float | None, headroom: bool) -> Stage:
         """Return the exact draw's stage with the rounds, or the slack, that the theorem prices, and the β this allows."""
+        self._require_room(exact)
         stage = self._rounds(exact) if theorem.name == PROXIMAL else replace(exact, slack=self._slack(self.draws))
         constants = stage.constants(self.model, self.adjacency, self.n, self.rows_per_person)
         return replace(stage, inverse_temperature=self._temperature(theorem, constants, asked, headroom=headroom))
 
     def _slack(self, draws: int) -> float:
         """Return γ of each of this many draws: small beside the budget's δ."""
-        return min(SLACK, SHARE_OF_DELTA * self.budget.delta / (1 + exp(self.budget.epsilon)) / draws)
+        return max(FLOOR, min(SLACK, SHARE_OF_DELTA * self.budget.delta / (1 + exp(self.budget.epsilon)) / draws))
 
     def _within_slack(self, mu: float, radius: float, centre: tuple[float, ...] | None, draws: int) -> Stage:
         return replace(self._exact(mu, radius, centre, draws), slack=self._slack(STAGES + self.draws))

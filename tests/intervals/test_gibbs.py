@@ -40,7 +40,8 @@ def test_gaussian_mean_with_more_noise_than_declared_needs_the_dispersion(covera
 
 def logistic(epsilon, draws=30, n=10_000):
     model = gs.models.LogisticRegression(dimension=5, radius=1.0)
-    return gs.plan(model, gs.Budget(epsilon, 1e-6), n=n, adjacency=REPLACE, draws=draws)
+    sampler = "shell" if epsilon > 1 else "auto"  # thousands of rounds a draw would take minutes
+    return gs.plan(model, gs.Budget(epsilon, 1e-6), n=n, adjacency=REPLACE, draws=draws, sampler=sampler)
 
 
 def logistic_data(truth, n=10_000):
@@ -130,14 +131,14 @@ def test_losses_that_are_no_likelihood_use_the_worst_gradient(coverage):
     """Robust regression: the interval covers although the noise is far from anything the loss declares."""
     n, truth = 3000, np.array([0.8, -0.5, 0.2])
     model = gs.models.PseudoHuberRegression(dimension=2, radius=1.0, width=1.0)
-    plan = gs.plan(model, gs.Budget(4.0, 1e-6), n=n, adjacency=REPLACE, draws=20)
+    plan = gs.plan(model, gs.Budget(4.0, 1e-6), n=n, adjacency=REPLACE, draws=20, sampler="shell")
 
     def data(rng):
         X = rng.uniform(-0.7, 0.7, (n, 2))
         return X, X @ truth[:2] + truth[2] + rng.standard_t(3, n)
 
     assert coverage(plan, data, truth, 15) >= 0.85
-    adding = gs.plan(model, gs.Budget(4.0, 1e-6), n=None, adjacency="add-remove", draws=20)
+    adding = gs.plan(model, gs.Budget(4.0, 1e-6), n=None, adjacency="add-remove", draws=20, sampler="shell")
     release = adding.release(data(np.random.default_rng(0)), generator=np.random.default_rng(1), progress=False)
     with pytest.raises(gs.PremiseError, match="public guess"):
         release.interval(0.9)
@@ -182,6 +183,19 @@ def test_the_pull_of_a_chain_is_bounded_by_the_spread_of_its_draws(sampler):
                 variance = (variance + noise) / (1 + rate * noise) ** 2 + 1 / (rate + 1 / noise)
         assert 1 - mean <= pull.weight[0] * variance * (1 + 1e-6)
         assert variance <= pull.widest * (1 + 1e-6)
+
+
+def test_the_pull_of_rounds_is_per_parameter():
+    """A tight prior on one parameter pulls it as much as an exact draw's would: its interval must not be short."""
+    model = gs.models.LogisticRegression(dimension=2, radius=1.0, intercept=False)
+    prior = gs.models.GaussianPrior((1.0, 1e4))
+    plans = [
+        gs.plan(model, gs.Budget(5.0, 1e-6), n=1000, adjacency=REPLACE, draws=5, sampler=sampler, prior=prior)
+        for sampler in ("shell", "proximal")
+    ]
+    exact, rounds = (_pull(plan.stages[-1], plan.sampler, 100.0).weight for plan in plans)
+    assert (rounds >= 0.999 * exact).all()
+    assert (rounds <= 1.2 * exact).all()
 
 
 def test_intervals_are_plain_data_and_say_what_they_assume():

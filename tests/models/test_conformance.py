@@ -227,7 +227,7 @@ def test_a_loose_budget_recovers_the_line(name):
     rng = np.random.default_rng(6)
     features = rng.uniform(0, 1, (3000, 2))
     response = 2 + features @ [3.0, -1.0] + 0.1 * rng.normal(size=3000)
-    made = planned(EXAMPLES[name], n=3000, budget=gs.Budget(1000.0, 1e-3)).release(
+    made = planned_exactly(EXAMPLES[name], n=3000, budget=gs.Budget(1000.0, 1e-3)).release(
         (features, response), generator=np.random.default_rng(7)
     )
     shift = 0.1 * 0.8416 if name == "SoftQuantileRegression" else 0.0

@@ -83,3 +83,12 @@ def test_bad_declarations(fields, words):
 
 def test_the_default_width_is_a_quarter_of_the_scale():
     assert Soft(dimension=2, scale=8.0).width == 2.0
+
+
+def test_rounds_print_the_norm_that_was_proved():
+    """Per block "1.27279, 0" would be false: the intercept's block reaches 0.7071."""
+    plan = gs.plan(Soft(dimension=2, quantile=0.9), gs.Budget(1.0, 1e-6), n=50, adjacency="replace-one")
+    assert plan.theorem.name == "proximal-last-iterate"
+    said = [premise.statement for premise in plan.theorem.premises(plan.constants, plan.adjacency)]
+    assert not any("per block" in sentence for sentence in said)
+    assert any("has norm at most" in sentence for sentence in said)

@@ -17,12 +17,14 @@ from gibbsafe.data.census import Unit
 from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.spool import Spool
 from gibbsafe.data.stream import encode_records
+from gibbsafe.models.bregman import bregman
 from gibbsafe.models.kinked_losses import HingeLoss
 from gibbsafe.models.losses import LogisticLoss, PseudoHuberLoss, SoftHingeLoss, SoftPinballLoss
 from gibbsafe.models.model import EncodingOptions
 from gibbsafe.models.squared_loss import SquaredLoss
 from gibbsafe.samplers import GibbsPosterior, proximal, shell
 from gibbsafe.samplers.proximal_inner import Geometry, Rounds
+from gibbsafe.samplers.proximal_judge import Judge
 from gibbsafe.samplers.proximal_schedule import EXTRA, cheapest_nats, rounds_for_folds, rounds_for_slack, step_for
 from gibbsafe.samplers.thinning import random_access
 from gibbsafe.samplers.work import PublicPosterior
@@ -292,6 +294,39 @@ def test_extreme_priors(precision, n):
     if n == 0:
         spread = draw(posterior, draws=2000, slack=1e-6)[0].std(axis=0) * math.sqrt(precision)
         assert spread == pytest.approx(np.ones(3), rel=0.1)
+
+
+@pytest.mark.parametrize("loss", [LogisticLoss(), SoftHingeLoss(1e-3), SoftHingeLoss(0.5)], ids=str)
+@pytest.mark.parametrize("records", [1, 400])
+def test_long_steps_are_judged_by_the_precise_difference(loss, records):
+    """Where the quick sum overflows it decides nothing: it once counted as a rejection, which cut the support at the records."""
+    posterior = GibbsPosterior(Blocks(np.ones((records, 1))), loss, 1.0 / records, 1e-8, 0.0)
+    judge = Judge(posterior, np.array([1e-8]), 1e8, 1e-12 if records > 1 else 1e12)
+    generator = np.random.default_rng(1)
+    for at in (5.0, -5.0, 705.0, 740.0):
+        steps = np.array([-800.0, -715.0, -709.0, 900.0, 2000.0, -2000.0])[:, None]
+        exact = bregman(loss, np.full(6, at), steps[:, 0])
+        for shift in (0.5, 2.0):
+            patience = shift * exact
+            if judge.records is None:
+                accepted = judge.accept(np.array([[at]]), steps, patience, generator)
+                np.testing.assert_array_equal(accepted, exact <= patience)
+            else:  # by thinning: a step that costs next to nothing is accepted, one that costs hundreds of nats is not
+                accepted = judge.accept(np.array([[at]]), steps, np.ones(6), generator)
+                assert accepted[exact < 1e-9].all()
+                assert not accepted[exact > 100].any()
+
+
+def test_a_wide_prior_does_not_cut_the_draws_at_the_records():
+    """One record, a prior of deviation 1e4: P(|θ₀| < 709) is 0.0565 whether it lies along θ₀ or θ₁ (false alarm 1e-5)."""
+    model = gs.models.LogisticRegression(dimension=3, intercept=False)
+    plan = gs.plan(model, gs.Budget(0.01, 1e-6), n=1, adjacency="replace-one", prior=1e-8, draws=1)
+    stage, shares = plan.stages[0], []
+    for record in np.eye(3)[:2]:
+        posterior = model.posterior(Blocks(record[None]), stage, np.zeros(3))
+        draws, _ = draw(posterior, draws=6000, step=stage.step, steps=stage.steps)
+        shares.append(float((np.abs(draws[:, 0]) < 709).mean()))
+    assert abs(shares[0] - shares[1]) < 4.4 * math.sqrt(2 * 0.0565 * 0.9435 / 6000)
 
 
 def test_far_responses_leave_no_trace():

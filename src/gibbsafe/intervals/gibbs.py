@@ -36,6 +36,8 @@ __all__ = ["declares_likelihood", "gibbs_intervals"]
 
 #: How often the centre of a later stage may be farther off than allowed for.
 CENTRE_FAILURE = 0.01
+#: Precisions of a posterior beside its prior beyond which a chain's pull no longer changes.
+LARGEST_RATIO = 1e12
 
 
 def declares_likelihood(model: Model) -> bool:
@@ -111,21 +113,24 @@ def _pull(stage: Stage, sampler: str, curvature: float) -> Pull:
 
     A chain of T steps in a direction of precision λ keeps a share aᵀ of its start, so it leaves a pull of s = m/λ + aᵀ(1 − m/λ).
     Langevin steps of size h have a = 1 − hλ and a variance v = 2(1 − a²ᵀ)/(λ(2 − hλ)); proximal rounds a = 1/(1 + hλ/m) and
-    v = (1 − a²ᵀ)/λ. All are functions of λ, known to lie between m and m + ``curvature``: W is the largest s/v.
+    v = (1 − a²ᵀ)/λ, with m the prior's precision in that direction (their noise is measured by it). All are functions of λ, for
+    Langevin between m and m + ``curvature``: W is the largest s/v.
     """
     precision = np.array(stage.prior_precision)
     if stage.step is None or stage.steps is None:
         return Pull(precision, float(1 / precision.min()))
     low = float(precision.min())
-    rates = np.geomspace(low, low + curvature, 4001)
     if sampler == "langevin":
+        rates = np.geomspace(low, low + curvature, 4001)
         keep = (1 - stage.step * rates) ** stage.steps
         variance = 2 * (1 - keep**2) / (rates * (2 - stage.step * rates))
-    else:
-        keep = np.exp(-stage.steps * np.log1p(stage.step * rates / low))
-        variance = (1 - keep**2) / rates
-    pull = low / rates + np.abs(keep) * (1 - low / rates)
-    return Pull(np.full(len(precision), float((pull / variance).max())), float(variance.max()))
+        pull = low / rates + np.abs(keep) * (1 - low / rates)
+        return Pull(np.full(len(precision), float((pull / variance).max())), float(variance.max()))
+    ratios = np.geomspace(1, LARGEST_RATIO, 4001)  # λ in units of the prior's precision in that direction, whatever n is
+    keep = np.exp(-stage.steps * np.log1p(stage.step * ratios))
+    variance = (1 - keep**2) / ratios
+    pull = 1 / ratios + keep * (1 - 1 / ratios)
+    return Pull(precision * float((pull / variance).max()), float(variance.max()) / low)
 
 
 def _centre_distance(plan: Plan, radius: float) -> float:

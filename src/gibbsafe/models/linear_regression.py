@@ -52,8 +52,8 @@ class LinearRegression(LinearModel):
 
     On rows of norm at most 1 the gradient (xᵀθ − y)x is at most B + Y (addition or removal), and that of a difference at most
     `squared_loss_difference` (replacement). The loss is flat in every direction that rows miss, so only the prior's precision
-    counts as strong convexity. Draws come from certified Langevin steps, projected onto the ball; replace-one only. For
-    unbounded responses use `PseudoHuberRegression`.
+    counts as strong convexity. Draws come from proximal rounds on the ball, or by name from certified Langevin steps projected
+    onto it; replace-one only. For unbounded responses use `PseudoHuberRegression`.
 
     >>> model = LinearRegression(dimension=3, response_bounds=(0, 10))
     >>> model.ball, model.loss.lipschitz

@@ -68,7 +68,7 @@ class Judge:
         total = self._sum(quick_bregman, tangents, steps)
         unsure = self.margin * self.posterior.data.n_rows * np.sqrt(lengths)
         accepted = total <= patience
-        close = ~(np.abs(total - patience) > unsure)  # NaN counts as close
+        close = _close(total, patience, unsure)
         if close.any():
             which = np.flatnonzero(close)
             precise = self._sum(bregman, np.broadcast_to(tangents, steps.shape)[which], steps[which])
@@ -111,9 +111,14 @@ class Judge:
         thresholds *= bounds[owner]
         with np.errstate(over="ignore", invalid="ignore"):
             differences = self.beta * quick_bregman(self.loss, at, along, targets)
-            close = ~(np.abs(differences - thresholds) > self.margin * np.sqrt(lengths)[owner])
+            close = _close(differences, thresholds, self.margin * np.sqrt(lengths)[owner])
         if close.any():
             kept = None if targets is None else targets[close]
             differences[close] = self.beta * bregman(self.loss, at[close], along[close], kept)
         accepted[owner[thresholds < differences]] = False
         return accepted
+
+
+def _close(quick: Floats, threshold: Floats, margin: Floats) -> Decisions:
+    """Where a quick value does not decide: within its error of the threshold, or overflowed (then it says nothing at all)."""
+    return np.asarray(~(np.isfinite(quick) & (np.abs(quick - threshold) > margin)))

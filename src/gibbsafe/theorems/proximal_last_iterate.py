@@ -9,7 +9,7 @@ from gibbsafe._numerics import up
 from gibbsafe._validate import count, positive
 from gibbsafe.privacy import Adjacency, GaussianDP
 from gibbsafe.theorems.constants import Constants
-from gibbsafe.theorems.gaussian_dp import require_convex, separation
+from gibbsafe.theorems.gaussian_dp import require_convex, separation, weighted_norm
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 __all__ = ["ProximalLastIterate", "share_of_posterior"]
@@ -55,10 +55,9 @@ class ProximalLastIterate(Theorem):
         convex = require_convex(constants)
         constants.need("prior_precision", "step", "steps")
         separation(_prior_alone(constants), 1.0, adjacency)
-        blocks = ", ".join(f"{gap:g}" for gap in constants.gap_blocks(adjacency))
         return (
             convex,
-            Premise(f"gradients of the loss difference of neighbours are bounded by {blocks} (per block)"),
+            Premise(weighted_norm(constants, adjacency)),
             Premise("the prior is strongly log-concave", checked=True),
             Premise("the start does not depend on the data; step and rounds are fixed; only the last iterate is released"),
             Premise("every inner draw is exact"),
