@@ -296,8 +296,11 @@ def test_extreme_priors(precision, n):
         assert spread == pytest.approx(np.ones(3), rel=0.1)
 
 
-@pytest.mark.parametrize("loss", [LogisticLoss(), SoftHingeLoss(1e-3), SoftHingeLoss(0.5)], ids=str)
-@pytest.mark.parametrize("records", [1, 400])
+@pytest.mark.parametrize(
+    ("loss", "records"),
+    [(LogisticLoss(), 1), (LogisticLoss(), 400), (SoftHingeLoss(1e-3), 1), (SoftHingeLoss(0.5), 400)],
+    ids=str,
+)
 def test_long_steps_are_judged_by_the_precise_difference(loss, records):
     """Where the quick sum overflows it decides nothing: it once counted as a rejection, which cut the support at the records."""
     posterior = GibbsPosterior(Blocks(np.ones((records, 1))), loss, 1.0 / records, 1e-8, 0.0)
