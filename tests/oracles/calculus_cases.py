@@ -184,7 +184,7 @@ def many(rng: Generator, made: Case) -> None:
         joint = [(mp.binomial(times, j) * p1**j * p2 ** (times - j), mp.binomial(times, j) * q1**j * q2 ** (times - j))
                  for j in range(times + 1)]  # fmt: skip
         for epsilon in epsilons_for(rng, width * math.sqrt(times)):
-            made.at_most(f"δ({epsilon!r})", exact.stick(joint, epsilon), claim.delta(epsilon))
+            made.at_most(f"δ({epsilon!r})", min(mp.mpf(1), exact.stick(joint, epsilon)), claim.delta(epsilon))
         mu = GaussianDP(width).compose(times).gaussian().mu
         made.at_most("μ√N", mp.mpf(width) * mp.sqrt(times), mu)
 
