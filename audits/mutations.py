@@ -40,7 +40,7 @@ PATIENCE = 240
 FOLDERS = ("privacy", "theorems")
 CONSTANTS = {
     "constants", "_difference_blocks", "squared_loss_difference", "ranges", "single_range", "statistic_bounds", "diameter",
-    "lipschitz_factor", "block_ranges", "block_widths", "record_width", "log_odds_width", "_stochastic", "_range_per_width",
+    "lipschitz_factor", "block_ranges", "block_widths", "log_odds_width", "_stochastic", "_range_per_width",
     "radius", "row_scale", "width",
 }  # fmt: skip
 ROWS = ("data/blocks.py", "data/census.py", "data/clipping.py", "data/compression.py", "data/sources.py", "data/stream.py")
