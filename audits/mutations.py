@@ -4,8 +4,9 @@
 
 Every number, comparison, minimum, sign, tail, adjacency and check of what prices a claim (privacy/, theorems/, the constants of
 models/, the row path of data/) is a place where a declared operator can plant a bug. A sample is drawn by a committed seed;
-each bug is planted alone in a copy of the sources, and the tests of its room run until one fails. Survivors are listed with the
-reason why they are harmless (audits/mutations_harmless.json), or are for a test to catch.
+each bug is planted alone in a copy of the sources, and the tests of its room run until one fails; what survives is shown to more
+tests, and to oracles of many more cases. Survivors are listed with the reason why they are harmless
+(audits/mutations_harmless.json), or are for a test to catch.
 """
 
 from __future__ import annotations
@@ -51,6 +52,14 @@ TESTS = {
     "models": ("tests/oracles", "tests/models/test_narrow_ranges.py", "tests/models/test_conformance.py"),
     "data": ("tests/data", "tests/test_release.py", "tests/models/test_family_inputs.py"),
 }
+#: What survives these is shown to the rest: the room's other tests, and oracles of many more cases.
+MORE = {
+    "privacy": ("tests/test_budget_claims.py", "tests/theorems/test_conformance.py", "tests/ledger/test_whole_budget.py"),
+    "theorems": ("tests/test_budget_claims.py", "tests/theorems"),
+    "models": ("tests/models/test_family_golden.py", "tests/models/test_families.py", "tests/models/test_blocks.py"),
+    "data": ("tests/models/test_conformance.py", "tests/security/test_bombs.py"),
+}
+ORACLE_CASES = 60
 
 
 @dataclass(frozen=True)
@@ -118,12 +127,14 @@ def mutated(mutation: Mutation) -> tuple[str, str, int]:
     raise LookupError(str(mutation))
 
 
-def tests_for(file: str) -> list[str]:
-    """Return the tests to run: its room's first ones, the file's own, then the rest."""
+def tests_for(file: str) -> Iterator[tuple[list[str], int]]:
+    """Yield the tests to run and how many cases of a kind the oracles take: first the quick ones, then the rest."""
     folder, name = file.split("/", 1)[0], Path(file).stem
     own = [f"tests/{folder}/test_{name}.py", f"tests/{folder}/test_{name}s.py"]
-    listed = [test for test in (TESTS[folder][0], *own, *TESTS[folder]) if (ROOT / test).exists()]
-    return list(dict.fromkeys(listed))
+    first = (TESTS[folder][0], *own, *TESTS[folder])
+    second = (*MORE[folder], *(["tests/oracles"] if folder != "data" else []))
+    for listed, cases in ((first, 8), (second, ORACLE_CASES)):
+        yield list(dict.fromkeys(test for test in listed if (ROOT / test).exists())), cases
 
 
 def judge(mutation: Mutation) -> tuple[str, str]:
@@ -135,18 +146,25 @@ def judge(mutation: Mutation) -> tuple[str, str]:
         shutil.copytree(PACKAGE, Path(place) / "gibbsafe")
         if mutation.operator:
             (Path(place) / "gibbsafe" / mutation.file).write_text(mutated(mutation)[0])
-        environment = os.environ | {"PYTHONPATH": place, "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
-        options = ["-p", "no:xdist", "-p", "no:cacheprovider", "-x", "-q", "--no-header", "--tb=no"]
-        strict = ["--override-ini", "addopts=--import-mode=importlib"]
-        command = [sys.executable, "-m", "pytest", *options, *strict, *tests_for(mutation.file)]
-        limited = ["prlimit", f"--cpu={PATIENCE}", *command] if shutil.which("prlimit") else command
-        ran = subprocess.run(limited, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    if ran.returncode < 0:
-        return "hangs", ""
-    if ran.returncode == 0:
-        return "survives", ""
-    named = [line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return "noticed", named[0].split(" - ")[0] if named else "at import"
+        for tests, cases in tests_for(mutation.file):
+            ran = _shown(place, tests, cases)
+            if ran.returncode < 0:
+                return "hangs", ""
+            if ran.returncode != 0:
+                named = [line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+                return "noticed", named[0].split(" - ")[0] if named else "at import"
+    return "survives", ""
+
+
+def _shown(place: str, tests: list[str], cases: int) -> subprocess.CompletedProcess[str]:
+    """Run tests on the sources in a place, until one fails."""
+    environment = os.environ | {"PYTHONPATH": place, "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment["GIBBSAFE_ORACLE_CASES"] = str(cases)
+    options = ["-p", "no:xdist", "-p", "no:cacheprovider", "-x", "-q", "--no-header", "--tb=no"]
+    strict = ["--override-ini", "addopts=--import-mode=importlib"]
+    command = [sys.executable, "-m", "pytest", *options, *strict, *tests]
+    limited = ["prlimit", f"--cpu={PATIENCE}", *command] if shutil.which("prlimit") else command
+    return subprocess.run(limited, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
 def markdown(outcomes: dict[Mutation, tuple[str, str]], places: int, options: argparse.Namespace, seconds: float) -> str:
