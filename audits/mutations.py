@@ -5,8 +5,9 @@
 Every number, comparison, minimum, sign, tail, adjacency and check of what prices a claim (privacy/, theorems/, the constants of
 models/, the row path of data/) is a place where a declared operator can plant a bug. A sample is drawn by a
 committed seed, place by place, so that new code does not exchange it. Each bug is planted alone in a copy of the sources, and the
-tests of its room run until one fails; what survives is shown to more tests, and to oracles of many more cases. Survivors are
-listed with the reason why they are harmless (audits/mutations_harmless.json), or are for a test to catch.
+tests of its room run until one fails; what survives, and is not known to be harmless, is shown to more tests, and to oracles of
+many more cases. Survivors are listed with the reason why they are harmless (audits/mutations_harmless.json), or are for a test
+to catch.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from mutation_operators import variants
@@ -128,17 +130,15 @@ def mutated(mutation: Mutation) -> tuple[str, str, int]:
     raise LookupError(str(mutation))
 
 
-def tests_for(file: str) -> Iterator[tuple[list[str], int]]:
-    """Yield the tests to run and how many cases of a kind the oracles take: first the quick ones, then the rest."""
+def tests_for(file: str, more: bool) -> list[str]:
+    """Return the tests to run: its room's first one, the file's own, then the room's others; or what is shown to survivors."""
     folder, name = file.split("/", 1)[0], Path(file).stem
     own = [f"tests/{folder}/test_{name}.py", f"tests/{folder}/test_{name}s.py"]
-    first = (TESTS[folder][0], *own, *TESTS[folder])
-    second = (*MORE[folder], *(["tests/oracles"] if folder != "data" else []))
-    for listed, cases in ((first, 8), (second, ORACLE_CASES)):
-        yield list(dict.fromkeys(test for test in listed if (ROOT / test).exists())), cases
+    listed = (*MORE[folder], "tests/oracles") if more else (TESTS[folder][0], *own, *TESTS[folder])
+    return list(dict.fromkeys(test for test in listed if (ROOT / test).exists()))
 
 
-def judge(mutation: Mutation) -> tuple[str, str]:
+def judge(mutation: Mutation, more: bool = False) -> tuple[str, str]:
     """Plant one bug in a copy of the sources; return "noticed", "hangs" or "survives", and the test that noticed.
 
     Without an operator nothing is planted: what then fails would notice every bug.
@@ -147,37 +147,36 @@ def judge(mutation: Mutation) -> tuple[str, str]:
         shutil.copytree(PACKAGE, Path(place) / "gibbsafe")
         if mutation.operator:
             (Path(place) / "gibbsafe" / mutation.file).write_text(mutated(mutation)[0])
-        for tests, cases in tests_for(mutation.file):
-            ran = _shown(place, tests, cases)
-            if ran.returncode < 0:
-                return "hangs", ""
-            if ran.returncode != 0:
-                named = [line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-                return "noticed", named[0].split(" - ")[0] if named else "at import"
-    return "survives", ""
+        environment = os.environ | {"PYTHONPATH": place, "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
+        environment |= {"GIBBSAFE_ORACLE_CASES": str(ORACLE_CASES)} if more else {}
+        options = ["-p", "no:xdist", "-p", "no:cacheprovider", "-x", "-q", "--no-header", "--tb=no"]
+        strict = ["--override-ini", "addopts=--import-mode=importlib"]
+        command = [sys.executable, "-m", "pytest", *options, *strict, *tests_for(mutation.file, more)]
+        limited = ["prlimit", f"--cpu={PATIENCE}", *command] if shutil.which("prlimit") else command
+        ran = subprocess.run(limited, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    if ran.returncode < 0:
+        return "hangs", ""
+    if ran.returncode == 0:
+        return "survives", ""
+    named = [line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return "noticed", named[0].split(" - ")[0] if named else "at import"
 
 
-def _shown(place: str, tests: list[str], cases: int) -> subprocess.CompletedProcess[str]:
-    """Run tests on the sources in a place, until one fails."""
-    environment = os.environ | {"PYTHONPATH": place, "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
-    environment["GIBBSAFE_ORACLE_CASES"] = str(cases)
-    options = ["-p", "no:xdist", "-p", "no:cacheprovider", "-x", "-q", "--no-header", "--tb=no"]
-    strict = ["--override-ini", "addopts=--import-mode=importlib"]
-    command = [sys.executable, "-m", "pytest", *options, *strict, *tests]
-    limited = ["prlimit", f"--cpu={PATIENCE}", *command] if shutil.which("prlimit") else command
-    return subprocess.run(limited, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+def reasons() -> dict[str, str]:
+    """Return why bugs are harmless, by bug."""
+    found: dict[str, str] = json.loads(HARMLESS.read_text())
+    return found
 
 
 def markdown(outcomes: dict[Mutation, tuple[str, str]], places: int, options: argparse.Namespace, seconds: float) -> str:
     """The report that is kept."""
     verdicts = Counter(verdict for verdict, _ in outcomes.values())
-    reasons: dict[str, str] = json.loads(HARMLESS.read_text())
-    lines, open_ones = [], 0
+    known, lines, open_ones = reasons(), [], 0
     for mutation, (verdict, _) in sorted(outcomes.items(), key=lambda item: str(item[0])):
         if verdict == "survives":
             _, before, line = mutated(mutation)
-            reason = reasons.get(str(mutation), "**not explained**")
-            open_ones += str(mutation) not in reasons
+            reason = known.get(str(mutation), "**not explained**")
+            open_ones += str(mutation) not in known
             lines.append(f"| `{mutation}` | {line}: `{before.replace('|', '∣')}` | {reason} |")
     by_folder = Counter((mutation.file.split("/")[0], verdict) for mutation, (verdict, _) in outcomes.items())
     table = [
@@ -234,7 +233,10 @@ def main() -> None:
             sys.exit(f"{room}/ without any bug: {outcome[0]} {outcome[1]}; repair that first (its state: {part.path})")
     found = found[len(sound) :]
     judged = {mutation: outcome for mutation, outcome in zip(drawn, found, strict=True) if outcome is not None}
-    text = markdown(judged, len(every), options, seconds)
+    unclear = [each for each, (verdict, _) in judged.items() if verdict == "survives" and str(each) not in reasons()]
+    again, spent = Part("mutations-more", options.seed).run(unclear, partial(judge, more=True), minutes=options.minutes)
+    judged |= {mutation: outcome for mutation, outcome in zip(unclear, again, strict=True) if outcome is not None}
+    text = markdown(judged, len(every), options, seconds + spent)
     print(text)
     if options.report is not None:
         options.report.write_text(text)
