@@ -318,7 +318,7 @@ def test_langevin_without_a_declared_step_takes_the_largest_that_contracts():
     ],
 )
 def test_two_parameters_at_the_ends_of_what_is_declared(name, declared, low, high, adjacency):
-    """Records that love opposite parameters, one of them with hardly any prior mass: the log ratio comes close to its supremum."""
+    """Records that love opposite parameters, one of them with hardly any mass: the log ratio comes close to its supremum."""
     if adjacency == "replace-one" and "sensitivity" in declared:
         low, high = low / 2, high / 2
     beta, prior = 0.8, (1.0, 1e-9)
