@@ -1,8 +1,8 @@
 """Release hostile data sets 100,000 times: no exception, no draw that is not finite, no log acceptance above 0, no bound of the
 squeeze on the wrong side, nothing above 20 times the plan's stated time, and neighbours treated alike.
 
-The cases are those of ``tests/samplers/hostile.py``, each made from its number alone. Two processes share them; what is done is
-kept in a file of its own, so that a run that was stopped goes on where it was.
+The cases are those of ``tests/samplers/hostile.py``, each made from its number alone. What is done is kept (`parts`), so that a
+run that was stopped goes on where it was, and begins anew where a source has changed since.
 
     python audits/hostile.py --report docs/audit-hostile.md
 """
@@ -16,14 +16,13 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse  # noqa: E402
 import datetime  # noqa: E402
+import hashlib  # noqa: E402
 import importlib.util  # noqa: E402
-import json  # noqa: E402
 import math  # noqa: E402
 import platform  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
 from collections import Counter  # noqa: E402
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait  # noqa: E402
 from dataclasses import dataclass, replace  # noqa: E402
 from importlib import metadata  # noqa: E402
 from pathlib import Path  # noqa: E402
@@ -31,8 +30,11 @@ from types import ModuleType  # noqa: E402
 from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
+from parts import Part, digest  # noqa: E402
 
 HERE = Path(__file__).parent
+CASES = HERE.parent / "tests" / "samplers" / "hostile.py"
+SQUEEZE = HERE / "shell_acceptance.py"
 
 
 def load(path: Path) -> ModuleType:
@@ -69,7 +71,7 @@ class Tier:
 
 #: 100,012 releases, 1,012 of them on at least 100,000 records and 52 on 1,000,000.
 TIERS = {
-    "small": Tier((0, 1, 2, 3, 7, 20, 60, 150, 300), 9700, 5, 20),
+    "small": Tier((0, 1, 2, 3, 7, 20, 60, 150, 300), 4850, 10, 20),
     "middle": Tier((1000, 3000, 10_000, 30_000), 200, 5, 2),
     "large": Tier((100_000,), 240, 2, 1),
     "largest": Tier((1_000_000,), 26, 1, 1),
@@ -88,7 +90,7 @@ def squeeze_distance(made: Any, generator: np.random.Generator) -> tuple[int, fl
     from gibbsafe.models.model import EncodingOptions
     from gibbsafe.samplers import shell
 
-    acceptance = load(HERE / "shell_acceptance.py")
+    acceptance = load(SQUEEZE)
     stage, model = made.plan.stages[0], made.plan.model
     centre = np.zeros(model.parameters) if stage.prior_centre is None else np.array(stage.prior_centre)
     posterior = model.posterior(merge_identical(model.encode(made.data, EncodingOptions())), stage, centre)
@@ -104,10 +106,10 @@ def squeeze_distance(made: Any, generator: np.random.Generator) -> tuple[int, fl
 
 def one_case(tier: str, index: int) -> dict[str, Any]:
     """Run one case, wholly determined by its tier and number; return what was seen."""
-    hostile = load(HERE.parent / "tests" / "samplers" / "hostile.py")
+    hostile = load(CASES)
     kinds, sizes = list(hostile.KINDS), TIERS[tier].sizes
     kind, n = kinds[index % len(kinds)], sizes[index // len(kinds) % len(sizes)]
-    start, tally = time.perf_counter(), hostile.Tally()
+    start, tally = time.process_time(), hostile.Tally()
     made = hostile.case(kind, n, index)
     hostile.examine(made, TIERS[tier].repeats, tally, index)
     squeezed, margins = 0, math.inf
@@ -124,7 +126,7 @@ def one_case(tier: str, index: int) -> dict[str, Any]:
         "relation": ", ".join(made.name.split(", ")[2:4]),
         "sampler": made.plan.sampler,
         "releases": tally.releases,
-        "seconds": time.perf_counter() - start,
+        "seconds": time.process_time() - start,
         "largest": tally.largest,
         "overrun": tally.overrun,
         "squeezed": squeezed,
@@ -133,56 +135,30 @@ def one_case(tier: str, index: int) -> dict[str, Any]:
     }
 
 
-def several(tier: str, indices: list[int]) -> list[dict[str, Any]]:
-    """Run several cases of a tier in this process."""
-    return [one_case(tier, index) for index in indices]
-
-
 # -- all of them -----------------------------------------------------------------------------------------------------
 
 
-def done_before(state: Path) -> list[dict[str, Any]]:
-    """Return the cases that the file holds; a line that was cut off when a run ended is run again."""
-    found = []
-    for line in state.read_text().splitlines() if state.exists() else []:
-        try:
-            found.append(json.loads(line))
-        except ValueError:
-            continue
+Unit = tuple[str, int]
+
+
+def units(share: float) -> list[Unit]:
+    """Tier and first number of some cases that are run one after the other: the longest come first."""
+    return [(name, start) for name in reversed(TIERS) for start in range(0, TIERS[name].number(share), TIERS[name].together)]
+
+
+def several(unit: Unit) -> list[dict[str, Any]]:
+    """Run the cases of a unit in this process; failures are shown at once."""
+    name, start = unit
+    found = [one_case(name, index) for index in range(start, min(start + TIERS[name].together, TIERS[name].cases))]
+    for failure in (failure for entry in found for failure in entry["failures"]):
+        print(failure, file=sys.stderr)
     return found
 
 
-def tasks(share: float, done: set[tuple[str, int]]) -> list[tuple[str, list[int]]]:
-    """What is left to do, the longest tasks first."""
-    left = []
-    for name in reversed(TIERS):
-        tier = TIERS[name]
-        indices = [index for index in range(tier.number(share)) if (name, index) not in done]
-        left += [(name, indices[start : start + tier.together]) for start in range(0, len(indices), tier.together)]
-    return left
-
-
-def run(share: float, minutes: float, processes: int, state: Path) -> list[dict[str, Any]]:
-    """Run all cases that are not in the state file yet, for at most this long; return all results."""
-    results = done_before(state)
-    left = tasks(share, {(entry["tier"], entry["index"]) for entry in results})
-    stop, pending = time.monotonic() + 60 * minutes, set[Future[list[dict[str, Any]]]]()
-    with ProcessPoolExecutor(processes) as pool, state.open("a") as file:
-        file.write("\n" if results else "")
-        while pending or (left and time.monotonic() < stop):
-            while left and len(pending) < processes and time.monotonic() < stop:
-                pending.add(pool.submit(several, *left.pop(0)))
-            finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-            for entry in (entry for future in finished for entry in future.result()):
-                results.append(entry)
-                file.write(json.dumps(entry) + "\n")
-                for failure in entry["failures"]:
-                    print(failure, file=sys.stderr)
-            file.flush()
-            releases = sum(entry["releases"] for entry in results)
-            print(f"\r{releases:,} releases, {len(left)} tasks left", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    return results
+def sources() -> str:
+    """Digest of everything the outcomes depend on, cases and the squeeze's audit included."""
+    beside = [file.read_bytes() for file in (Path(__file__), CASES, SQUEEZE)]
+    return hashlib.sha256(b"".join([digest().encode(), *beside])).hexdigest()
 
 
 # -- the report ------------------------------------------------------------------------------------------------------
@@ -237,17 +213,15 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="share of the cases to run")
     parser.add_argument("--minutes", type=float, default=60.0, help="start nothing new after this long")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--state", type=Path, default=Path("build/audit-hostile.jsonl"), help="what is done; removed at the end")
     parser.add_argument("--report", type=Path)
     chosen = parser.parse_args()
-    chosen.state.parent.mkdir(parents=True, exist_ok=True)
-    results = run(chosen.share, chosen.minutes, chosen.processes, chosen.state)
+    part = Part("hostile", "cases", watched=sources)  # a larger share keeps what was done of a smaller one
+    outcomes, _ = part.run(units(chosen.share), several, workers=chosen.processes, minutes=chosen.minutes)
+    results = [entry for outcome in outcomes if outcome is not None for entry in outcome]
     text = markdown(results, chosen.share, f"audits/hostile.py --share {chosen.share:g}")
     print(text)
     if chosen.report is not None:
         chosen.report.write_text(text)
-    if not tasks(chosen.share, {(entry["tier"], entry["index"]) for entry in results}):
-        chosen.state.unlink()
     if any(entry["failures"] for entry in results):
         raise SystemExit(1)
 

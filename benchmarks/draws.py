@@ -1,16 +1,18 @@
 """Time to a draw over n, p and five kinds of data, by every route that a plan offers, against NUTS on the same posterior.
 
 Kinds: isotropic rows; one category of p levels, a third of them pure; rows that a plane separates; Cauchy rows clipped to their
-norm; isotropic rows under a hinge smoothed over 0.1. Routes: the default plan; proximal draws within 1e-9 of the posterior;
-proximal draws whose last iterate is priced. The first draw is a whole release, encoding and merging included; a further one is
-the sampler's alone. What a plan says beforehand of its time stands beside what it took. A part that takes longer than --limit
-is stopped and said to have been."""
+norm; isotropic rows under a hinge smoothed over 0.1. Routes: the default plan (three e-folds of rounds wherever the shell
+sampler's worst case is long); proximal draws within 1e-9 of the posterior. The first draw is a whole release, encoding and
+merging included; a further one is the sampler's alone. What a plan says beforehand of its time, and of its proposals a round,
+stands beside what was seen. All times are seconds of this process's own threads, which other work on the machine disturbs least.
+A part that takes longer than --limit of them is stopped and said to have been."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import signal
+import time
 from contextlib import contextmanager
 
 import harness
@@ -23,14 +25,14 @@ from gibbsafe.data.compression import merge_identical
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.models.model import EncodingOptions
 from gibbsafe.samplers import SAMPLERS
+from gibbsafe.samplers.proximal_schedule import EXTRA
 
 BUDGET = gs.Budget(1.0, 1e-6)
 ROUTES = {
     "default": {},
     "within 1e-9": {"sampler": "proximal", "theorem": "approximate-sampling"},
-    "last iterate": {"sampler": "proximal", "theorem": "proximal-last-iterate"},
 }
-DENSE = [(1000, 5), (1000, 60), (10_000, 20), (30_000, 60), (30_000, 200), (100_000, 60), (1_000_000, 5), (1_000_000, 60)]
+DENSE = [(1000, 5), (1000, 60), (10_000, 20), (30_000, 60), (30_000, 200), (100_000, 60), (1_000_000, 5), (1_000_000, 20)]
 HARD = [(1000, 20), (1000, 60), (3000, 40), (30_000, 20), (30_000, 60), (100_000, 60)]
 SIZES = {
     "iso": DENSE,
@@ -46,9 +48,14 @@ QUICK = {
     "heavy-tailed": [(300, 5)],
     "narrow hinge": [(300, 3)],
 }
-#: Beyond this many numbers chains are short and run once.
+#: Draws after the first that a further one's time is taken from, where they are affordable.
+FURTHER = 20
+#: Beyond this many numbers chains are short, and further draws few.
 LARGE = 2_500_000
 WIDTH = 0.1
+PARTS = ("routes", "chains")
+#: Shares of --limit that a route other than the default plan's, and a chain, may take.
+ROUTES_SHARE, CHAINS_SHARE = {"within 1e-9": 0.1}, 0.1
 
 
 class StoppedError(Exception):
@@ -57,18 +64,18 @@ class StoppedError(Exception):
 
 @contextmanager
 def within(seconds):
-    """Stop what takes longer."""
+    """Stop what takes longer, in seconds of the processor."""
 
     def stop(*_):
         raise StoppedError
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def problem(kind, n, p, seed=0):
@@ -107,30 +114,42 @@ def posterior_of(plan, data, merged=True):
 
 
 def timed(limit, work):
-    """Seconds that the work took, or None if it was stopped."""
+    """Seconds that the work took and what it gave, or None and None if it was stopped."""
     try:
         with within(limit):
-            return harness.best_of(1, work)[0]
+            return harness.best_of(1, work)
     except StoppedError:
-        return None
+        return None, None
+
+
+def proposals_a_round(plan, seen):
+    """Proposals a round by tangents, and the plan's bound on their expectation; None where rounds are not drawn so."""
+    stage = plan.stages[0]
+    if stage.steps is None or not {"whole", "thinned"} & set(seen.certificates):
+        return {}
+    nats = plan._request().public_posterior(stage).tangent_nats(stage.step)
+    return {"proposals": seen.proposals / stage.steps, "proposals_at_most": math.exp(nats + EXTRA)}
 
 
 def route_times(plan, data, further, limit):
     """What the plan says, the first draw by a whole release, and a further one by its sampler."""
-    work = getattr(plan, "work", None)
     entry = {"sampler": plan.sampler, "theorem": plan.theorem.name}
-    entry["stated_s"], entry["stated_passes"] = (None, None) if work is None else (float(work.seconds), float(work.passes))
-    entry["first_s"] = timed(limit, lambda: plan.release(data, generator=np.random.default_rng(1), progress=False))
-    if entry["first_s"] is None:
+    entry |= {"stated_s": float(plan.work.seconds), "stated_passes": float(plan.work.passes)}
+    first, release = timed(limit, lambda: plan.release(data, generator=np.random.default_rng(1), progress=False))
+    entry["first_s"] = first
+    if release is None:
         return entry | {"stopped_s": limit, "next_s": None}
+    entry |= proposals_a_round(plan, release.curator_diagnostics.values[0])
     posterior, sampler, stage = posterior_of(plan, data), SAMPLERS[plan.sampler], plan.stages[0]
 
     def draw(count):
         return lambda: sampler.function(posterior, count, np.random.default_rng(2), None, **sampler.options(stage))
 
-    one = timed(limit, draw(1))
-    many = None if one is None else timed(limit, draw(1 + further))
-    entry["rows_per_pass"] = getattr(posterior, "rows_per_pass", None)
+    entry["rows_per_pass"] = posterior.rows_per_pass
+    if first * further > limit:
+        return entry | {"next_s": None}
+    one, _ = timed(limit, draw(1))
+    many, _ = (None, None) if one is None else timed(limit, draw(1 + further))
     return entry | {"next_s": None if many is None else max(many - one, 1e-9) / further, "further_draws": further}
 
 
@@ -158,17 +177,26 @@ def chain_times(plan, data, quick, limit):
     return found
 
 
-def cell(kind, n, p, *, quick=False, limit=600.0, chains=True):
-    """One kind and size by every route, and by chains."""
+def cell(kind, n, p, *, quick=False, limit=600.0, parts=PARTS):
+    """One kind and size by every route, and by chains, or by one of them."""
     model, data = problem(kind, n, p)
-    entry = {"kind": kind, "n": n, "parameters": p, "limit_s": limit, "routes": {}}
-    for route in ROUTES:
-        plan = plan_by(model, n, route)
-        if plan is not None:
-            entry["routes"][route] = route_times(plan, data, 5 if quick else 20, limit)
-    if chains:
-        entry |= chain_times(plan_by(model, n, "default"), data, quick, limit)
+    entry = {"kind": kind, "n": n, "parameters": p}
+    if "routes" in parts:
+        few = quick or n * p > LARGE
+        plans = {route: plan_by(model, n, route) for route in ROUTES}
+        entry["routes"] = {
+            route: route_times(plan, data, FURTHER // 4 if few else FURTHER, limit * ROUTES_SHARE.get(route, 1.0))
+            for route, plan in plans.items()
+            if plan is not None
+        }
+    if "chains" in parts:
+        entry |= chain_times(plan_by(model, n, "default"), data, quick, limit * CHAINS_SHARE)
     return entry
+
+
+def has(entry, part):
+    """Whether a cell's results have this part."""
+    return "routes" in entry if part == "routes" else "nutpie" in entry or "numpyro" in entry
 
 
 def main():
@@ -177,15 +205,18 @@ def main():
     parser.add_argument("--missing", action="store_true", help="run only what has no results yet")
     parser.add_argument("--only", nargs="*", default=list(SIZES), help="kinds to run; the rest keeps its old results")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds after which a part is stopped")
+    parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=PARTS, help="the rest keeps its old results")
     options = parser.parse_args()
+    harness.clock = time.process_time
     name = "draws_quick" if options.quick else "draws"
     document = harness.resume(name, options.quick, "numpyro", "jax", "nutpie", "arviz")
     document |= {"budget": {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta}}
     done = {(entry["kind"], entry["n"], entry["parameters"]): entry for entry in document.get("cells", [])}
     wanted = [(kind, n, p) for kind, sizes in (QUICK if options.quick else SIZES).items() for n, p in sizes]
     for key in wanted:
-        if key[0] in options.only and not (options.missing and key in done):
-            done[key] = cell(*key, quick=options.quick, limit=options.limit)
+        parts = [part for part in options.parts if not (options.missing and has(done.get(key, {}), part))]
+        if key[0] in options.only and parts:
+            done[key] = done.get(key, {}) | cell(*key, quick=options.quick, limit=options.limit, parts=parts)
             harness.log(str(done[key]))
         document["cells"] = [done[each] for each in wanted if each in done]
         harness.save(name, document)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import promises
 from report_contamination import contamination
+from report_draws import draws
 from report_models import families, heavy_tails, means, networks, tightness
 from report_speed import estimates, main_line, out_of_core, scale, speed
 from report_tables import budget, fill, span, table, wrapped
@@ -26,6 +27,7 @@ SECTIONS = {
     "estimates": estimates,
     "utility": utility,
     "speed": speed,
+    "draws": draws,
     "tightness": tightness,
     "means": means,
     "heavy_tails": heavy_tails,

@@ -102,5 +102,17 @@ def test_gradient_refuses_shapes_that_do_not_fit(shapes):
 
 
 @pytest.mark.usefixtures("either")
+@given(
+    n=st.integers(0, 70), width=st.sampled_from([0.01, 0.1, 3.0]), centre=st.sampled_from([-2.0, 1.0]), seed=st.integers(0, 99)
+)
+def test_gradient_of_a_shifted_and_narrowed_slope(n, width, centre, seed):
+    generator = np.random.default_rng(seed)
+    rows, theta = generator.normal(size=(n, 5)), generator.normal(size=5)
+    slopes = kernels.logistic_slope((rows @ theta - centre) / width)
+    found = kernels.logistic_gradient(rows, theta, centre, width)
+    np.testing.assert_allclose(found, slopes @ rows, rtol=0, atol=1e-12 * (1 + n) / width)
+
+
+@pytest.mark.usefixtures("either")
 def test_gradient_at_zero():
     np.testing.assert_array_equal(kernels.logistic_gradient(np.arange(6.0).reshape(3, 2), np.zeros(2)), [-3.0, -4.5])

@@ -94,7 +94,8 @@ UFUNC(logistic_slope, slope)
 /* Rows of a tile are read from memory once: products forward, slopes, products backward while they are in the first cache. */
 enum { TILE = 32 };
 
-FOR_EACH_PROCESSOR static void add_gradient(const double *rows, const double *theta, double *total, npy_intp n, npy_intp d)
+FOR_EACH_PROCESSOR static void add_gradient(const double *rows, const double *theta, double *total, npy_intp n, npy_intp d,
+                                            double centre, double width)
 {
     double slopes[TILE];
     for (npy_intp start = 0; start < n; start += TILE) {
@@ -107,7 +108,7 @@ FOR_EACH_PROCESSOR static void add_gradient(const double *rows, const double *th
             slopes[i] = sum;
         }
 #pragma GCC ivdep
-        for (int i = 0; i < count; i++) slopes[i] = slope(slopes[i]);
+        for (int i = 0; i < count; i++) slopes[i] = slope((slopes[i] - centre) / width);
         int i = 0;
         for (; i + 4 <= count; i += 4) { /* four rows for one visit to the total */
             const double *a = tile + i * d, *b = a + d, *c = b + d, *e = c + d;
@@ -125,8 +126,9 @@ FOR_EACH_PROCESSOR static void add_gradient(const double *rows, const double *th
 static PyObject *logistic_gradient(PyObject *module, PyObject *args)
 {
     PyObject *given_rows, *given_theta, *total = NULL;
+    double centre = 0.0, width = 1.0;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OO", &given_rows, &given_theta)) return NULL;
+    if (!PyArg_ParseTuple(args, "OO|dd", &given_rows, &given_theta, &centre, &width)) return NULL;
     PyArrayObject *rows = (PyArrayObject *)PyArray_FROM_OTF(given_rows, NPY_DOUBLE, NPY_ARRAY_IN_ARRAY);
     PyArrayObject *theta = (PyArrayObject *)PyArray_FROM_OTF(given_theta, NPY_DOUBLE, NPY_ARRAY_IN_ARRAY);
     if (rows == NULL || theta == NULL) goto done;
@@ -140,7 +142,7 @@ static PyObject *logistic_gradient(PyObject *module, PyObject *args)
     double *out = PyArray_DATA((PyArrayObject *)total);
     npy_intp n = PyArray_DIM(rows, 0), d = PyArray_DIM(rows, 1);
     Py_BEGIN_ALLOW_THREADS
-    add_gradient(in, at, out, n, d);
+    add_gradient(in, at, out, n, d, centre, width);
     feclearexcept(FE_ALL_EXCEPT);
     Py_END_ALLOW_THREADS
 done:
@@ -150,7 +152,8 @@ done:
 }
 
 static PyMethodDef methods[] = {
-    {"logistic_gradient", logistic_gradient, METH_VARARGS, "Sum of -z/(1 + exp(z . theta)) over the rows z of an (n, d) array."},
+    {"logistic_gradient", logistic_gradient, METH_VARARGS,
+     "Sum of -z/(1 + exp((z . theta - centre)/width)) over the rows z of an (n, d) array."},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernels", NULL, -1, methods, NULL, NULL, NULL, NULL};

@@ -4,4 +4,6 @@ import numpy.typing as npt
 exp: np.ufunc
 logistic_slope: np.ufunc
 
-def logistic_gradient(rows: npt.NDArray[np.float64], theta: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]: ...
+def logistic_gradient(
+    rows: npt.NDArray[np.float64], theta: npt.NDArray[np.float64], centre: float = ..., width: float = ..., /
+) -> npt.NDArray[np.float64]: ...

@@ -49,12 +49,13 @@ def logistic_slope(x: Floats) -> Floats:
     return np.asarray(_kernels.logistic_slope(x) if _serves(x) else -expit(-x))
 
 
-def logistic_gradient(rows: Floats, theta: Floats) -> Floats:
-    """Σ_i −z_i/(1 + exp(z_iᵀθ)) over the rows z_i: compiled, it reads each row from memory once.
+def logistic_gradient(rows: Floats, theta: Floats, centre: float = 0.0, width: float = 1.0) -> Floats:
+    """Σ_i −z_i/(1 + exp((z_iᵀθ − centre)/width)) over the rows z_i: compiled, it reads each row from memory once.
 
     >>> logistic_gradient(np.eye(2), np.zeros(2))
     array([-0.5, -0.5])
     """
     if _serves(rows):
-        return _kernels.logistic_gradient(rows, theta)
-    return np.asarray(np.dot(logistic_slope(rows @ theta), rows))
+        return _kernels.logistic_gradient(rows, theta, centre, width)
+    with np.errstate(over="ignore"):
+        return np.asarray(np.dot(logistic_slope((rows @ theta - centre) / width), rows))

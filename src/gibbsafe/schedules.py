@@ -174,6 +174,8 @@ class Request:
     def work(self, sampler: str, stages: tuple[Stage, ...]) -> Work:
         """Return what drawing from the stages costs at most, in expectation, for every data set of the declared form."""
         total = Work(0, 0.0, 0.0)
+        if sampler in ("shell", "proximal", "langevin"):
+            total += Work(0, 0.0, self.public_posterior(stages[0]).encoding_seconds())
         for stage in stages:
             total += self._work_of(sampler, stage)
         return total

@@ -75,7 +75,7 @@ def test_draws_and_their_section():
 
     sizes = {"iso": (60, 3), "one-hot": (600, 5), "separable": (60, 3), "heavy-tailed": (60, 3), "narrow hinge": (60, 3)}
     assert set(sizes) == set(draws.SIZES) == set(draws.QUICK)
-    cells = [draws.cell(kind, n, p, quick=True, limit=60.0, chains=False) for kind, (n, p) in sizes.items()]
+    cells = [draws.cell(kind, n, p, quick=True, limit=60.0, parts=["routes"]) for kind, (n, p) in sizes.items()]
     assert all(cell["routes"]["default"]["first_s"] > 0 for cell in cells)
     assert cells[1]["routes"]["default"]["rows_per_pass"] <= 8
     cells[0]["routes"]["default"] |= {"stated_s": 1.0, "stated_passes": 10.0}
@@ -95,7 +95,7 @@ def test_a_draw_that_does_not_end_is_stopped():
         while True:
             pass
 
-    assert draws.timed(0.1, forever) is None
+    assert draws.timed(0.1, forever) == (None, None)
 
 
 def test_scale_measures_a_process_of_its_own(tmp_path):

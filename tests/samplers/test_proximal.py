@@ -25,7 +25,7 @@ from gibbsafe.models.squared_loss import SquaredLoss
 from gibbsafe.samplers import GibbsPosterior, proximal, shell
 from gibbsafe.samplers.proximal_inner import Geometry, Rounds
 from gibbsafe.samplers.proximal_judge import Judge
-from gibbsafe.samplers.proximal_schedule import EXTRA, cheapest_nats, rounds_for_folds, rounds_for_slack, step_for
+from gibbsafe.samplers.proximal_schedule import EXTRA, cheapest_nats, rounding_bound, rounds_for_folds, rounds_for_slack, step_for
 from gibbsafe.samplers.thinning import random_access
 from gibbsafe.samplers.work import PublicPosterior
 
@@ -406,3 +406,18 @@ def test_a_public_schedule_ignores_the_data():
         _, diagnostics = draw(posterior, draws=2, step=1e-9, steps=3)
         assert diagnostics.accepted == 6
         assert np.linalg.norm(diagnostics.mode) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("n", "p", "off"), [(30_000, 60, 0.005), (1_000_000, 20, 0.8)])
+def test_gradients_in_single_precision_are_covered_by_no_slack(n, p, off):
+    """docs/samplers.md, *Gradients stay in double precision*: each record off by 2⁻²⁴ of its slope, sums exact."""
+    model = gs.models.LogisticRegression(dimension=p - 1, radius=math.sqrt(p - 1))
+    plan = gs.plan(model, gs.Budget(1.0, 1e-6), n=n, adjacency="replace-one", sampler="proximal")
+    stage = plan.stages[0]
+    public = plan._request().public_posterior(stage)
+    shrunk, pull = stage.step / (1 + stage.step), stage.inverse_temperature * n * math.sqrt(public.reach)
+    assert stage.steps * 0.4 * math.sqrt(shrunk) * 2.0**-24 * pull == pytest.approx(off, rel=0.1)
+    bound = rounding_bound(
+        stage.step, stage.steps, nats=public.tangent_nats(stage.step), parameters=p, terms=8192 + n // 8192, pull=pull
+    )
+    assert 2.0**29 * bound > 1

@@ -332,6 +332,9 @@ class SoftHingeLoss(_SoftStep):
     def slope(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return logistic_slope(-self._scaled(u))
 
+    def gradient(self, rows: Floats, theta: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
+        return logistic_gradient(rows, theta, 1.0, self.width)
+
     def total(self, u: Floats, y: Floats | None = None) -> Floats:  # noqa: D102
         return np.asarray(self.width * _softplus_total(self._scaled(u)))
 

@@ -7,6 +7,7 @@ error far under 2⁻³⁹, inflated by that much, and floored at the smallest no
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -51,6 +52,7 @@ def _mills_decay(x: np.ndarray) -> np.ndarray:
     return decay
 
 
+@lru_cache(maxsize=1 << 14)  # a plan's claim is derived again for every release, by the same bisection
 def _gaussian_log_delta(epsilon: float, mu: float) -> float:
     """log of Φ(a) − e^ε Φ(b), a = μ/2 − ε/μ, b = a − μ.
 

@@ -27,7 +27,7 @@ from gibbsafe.samplers.langevin import project
 from gibbsafe.samplers.newton import Mode, find_mode
 from gibbsafe.samplers.posterior import GibbsPosterior
 from gibbsafe.samplers.proximal_inner import LARGEST_NEWTON, Geometry, Rounds
-from gibbsafe.samplers.proximal_schedule import HEADROOM, cheapest_nats, rounds_for_slack, step_for
+from gibbsafe.samplers.proximal_schedule import HEADROOM, cheapest_nats, mode_passes, rounds_for_slack, step_for
 from gibbsafe.samplers.proximal_shell import ShellRounds, is_long, quick_envelope
 from gibbsafe.samplers.shell import sample_from
 
@@ -59,22 +59,28 @@ def sample(
         raise ParameterError("step, steps, slack: give step and steps, or slack alone")
     started = time.perf_counter()
     geometry = Geometry.of(posterior)
-    mode = find_mode(posterior) if posterior.dimension <= LARGEST_NEWTON or slack is not None else None
-    hessian = mode.hessian if mode is not None and posterior.dimension <= LARGEST_NEWTON else None
+    mode = None
     if slack is None:
         assert step is not None
         assert steps is not None
         eta, k = _validate.positive("step", step), _validate.count("steps", steps)
         start = project(posterior.prior_centre[None], posterior.ball)[0]
     else:
-        assert mode is not None
+        mode = find_mode(posterior)
         start, distance = _start(posterior, geometry, mode)
         eta = _step_from_data(posterior, geometry, mode)
         k = rounds_for_slack(eta, slack, distance=distance)
         envelope = quick_envelope(posterior, draws, k, generator)
         if envelope is not None:
             return sample_from(envelope, draws, generator, progress, started)
-    rounds = ShellRounds(posterior, eta) if is_long(posterior, geometry, eta) else Rounds(posterior, geometry, eta, hessian)
+    rounds: ShellRounds | Rounds
+    if is_long(posterior, geometry, eta):
+        rounds = ShellRounds(posterior, eta)
+    else:
+        curved = posterior.dimension <= LARGEST_NEWTON
+        if mode is None and curved:
+            mode = find_mode(posterior, most=mode_passes(k))
+        rounds = Rounds(posterior, geometry, eta, mode.hessian if mode is not None and curved else None)
     chains = rounds.start(np.tile(start, (draws, 1)))
     ready = reported = time.perf_counter()
     for done in range(1, k + 1):

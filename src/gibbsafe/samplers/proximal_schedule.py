@@ -16,7 +16,16 @@ import math
 
 from gibbsafe._validate import non_negative, open_probability, positive
 
-__all__ = ["EXTRA", "HEADROOM", "cheapest_nats", "rounding_bound", "rounds_for_folds", "rounds_for_slack", "step_for"]
+__all__ = [
+    "EXTRA",
+    "HEADROOM",
+    "cheapest_nats",
+    "mode_passes",
+    "rounding_bound",
+    "rounds_for_folds",
+    "rounds_for_slack",
+    "step_for",
+]
 
 #: Nats that an inexact tangent point may cost an inner draw; more, and another gradient moves it.
 EXTRA = 0.1
@@ -28,6 +37,13 @@ LARGEST_STEP = 1e6
 FEWEST_NATS, MOST_NATS = 1.0, 4.0
 #: Seconds of one chain on one core: per cell of a gradient pass, per round, per proposal, per cell of a record looked up.
 CELL, ROUND, PROPOSAL, LOOKED_UP = 0.5e-9, 8e-5, 3e-5, 2e-9
+#: Newton's method may take one pass for so many rounds, and at most this many: the mode's curvature leads to a round's tangent.
+ROUNDS_A_PASS, MOST_MODE_PASSES = 8, 24
+
+
+def mode_passes(rounds: int) -> int:
+    """Return how many passes may go into finding where the curvature is typical, beside this many rounds."""
+    return min(MOST_MODE_PASSES, 1 + rounds // ROUNDS_A_PASS)
 
 
 def cheapest_nats(rows: int, parameters: int) -> float:
