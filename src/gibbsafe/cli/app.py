@@ -95,5 +95,8 @@ def main() -> None:
         reason = printable(" ".join(str(refusal).split()))
         print(f"gibbsafe: {reason}", file=sys.stderr)
         sys.exit(1)
+    except MemoryError:
+        print("gibbsafe: there is not enough memory for it; give it more, or less to do", file=sys.stderr)
+        sys.exit(1)
     except SystemExit as stop:
         sys.exit(1 if stop.code == INTERRUPTED else stop.code)
