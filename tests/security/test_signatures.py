@@ -56,6 +56,26 @@ def test_a_signed_release_verifies_by_its_public_key_only(tmp_path, signed):
     gs.verify(tmp_path / "r.json")  # without a key: for consistency
 
 
+def test_a_file_is_read_once(tmp_path, signed, plan, run, monkeypatch):
+    """Exchanged between two readings, it would be called signed."""
+    from gibbsafe import release
+
+    plan.release(DATA).save(tmp_path / "other.json")
+    reading, places = release._read, [tmp_path / "r.json", tmp_path / "other.json"]
+    monkeypatch.setattr(release, "_read", lambda path: reading(places.pop(0)))
+    code, out, _ = run("verify", tmp_path / "r.json", "--public-key", tmp_path / "root.pub", "--json")
+    assert code == 0
+    assert json.loads(out)["key"] == signed.signature["key"]
+    assert len(places) == 1
+
+
+def test_a_list_says_one_thing_of_a_key(tmp_path, signed, keys):
+    entries = [signing.KeyList(0, []).with_key(keys["ward"].public_key(), status).keys[0] for status in ("active", "revoked")]
+    (tmp_path / "keys.json").write_text(json.dumps(signing.sign_list(signing.KeyList(2, entries), keys["root"])))
+    with pytest.raises(gs.CertificateError, match="twice"):
+        gs.verify(tmp_path / "r.json", public_key=tmp_path / "root.pub", key_list=tmp_path / "keys.json")
+
+
 def test_unsigned_files_verify_and_say_so(tmp_path, plan, run):
     plan.release(DATA).save(tmp_path / "plain.json")
     code, out, _ = run("verify", tmp_path / "plain.json")
