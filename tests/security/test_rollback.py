@@ -85,6 +85,24 @@ def test_a_consistent_rewrite_of_journal_and_head_is_caught_by_the_anchor(tmp_pa
     refused(account, guarantee, "rewritten")
 
 
+def test_where_the_anchor_is_must_be_known_without_the_ledger(tmp_path, anchor, account, guarantee):
+    """Stated in docs/ledger.md: the place in the opening is rewritten with all the rest, the one that is passed is not."""
+    import json
+
+    from sqlalchemy import text
+
+    from .conftest import around
+
+    account.spend(guarantee, key="k0")
+    with around(account.database.url).begin() as connection:
+        rewrite(connection, "clinic", lambda k, body: body.update(anchor=None) if k == 0 else None)
+        opening = json.loads(connection.execute(text("SELECT opening FROM gibbsafe_accounts")).scalar_one()) | {"anchor": None}
+        written = json.dumps(opening, sort_keys=True, separators=(",", ":"))
+        connection.execute(text("UPDATE gibbsafe_accounts SET opening = :o"), {"o": written})
+    gs.ledger.account(f"{tmp_path / 'ledger.db'}#clinic").spend(guarantee, key="k1")
+    refused(gs.ledger.account(f"{tmp_path / 'ledger.db'}#clinic", anchor), guarantee, "another of the same name")
+
+
 def test_a_deleted_anchor_is_refused_too(tmp_path, anchor, account, guarantee):
     for file in (tmp_path / "elsewhere").iterdir():
         file.unlink()
