@@ -270,7 +270,8 @@ def _account(ledger: Mapping[str, Any], folder: Path) -> str | None:
         return None
     name, url = ledger.get("account"), ledger.get("url", "ledger.db")
     if not isinstance(name, str) or not isinstance(url, str):
-        fail("ledger", dict(ledger), "account = a name, and url = a path or a database URL")
+        wrong, found = ("account", name) if not isinstance(name, str) else ("url", url)
+        fail(f"ledger.{wrong}", found, "a text: account = a name, and url = a path or a database URL")
     place, name = parse_reference(f"{url}#{name}")
     if place.startswith("sqlite:///"):
         place = f"sqlite:///{folder / place.removeprefix('sqlite:///')}"

@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -217,3 +219,16 @@ def test_a_charge_with_a_signer_wants_its_signature(tmp_path, plan, keys):
         with pytest.raises(gs.BudgetError, match="no charge"):
             account.find_charge(wrong)
     account.find_charge(signing.sign(made, keys["root"])).settle(made)
+
+
+def test_of_two_changes_of_a_list_at_once_none_is_lost(tmp_path, keys):
+    script = "import sys; from gibbsafe.cli import main; sys.argv[0] = 'gibbsafe'; main()"
+    many = [tmp_path / f"k{k}" for k in range(4)]
+    for path in many:
+        signing.new_key(path)
+    command = [sys.executable, "-c", script, "key", "list", tmp_path / "keys.json", "--sign", tmp_path / "root", "-q", "--revoke"]
+    running = [subprocess.Popen([*command, f"{path}.pub"]) for path in many]
+    assert [each.wait() for each in running] == [0] * 4
+    listed = signing.KeyList.load(tmp_path / "keys.json", keys["root"].public_key())
+    assert listed.number == 4
+    assert {listed.status(signing.key_id(signing.read_private(path).public_key())) for path in many} == {"revoked"}

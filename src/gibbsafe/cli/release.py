@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, no_password, print_json, say
+from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
 
 if TYPE_CHECKING:
     from gibbsafe.ledger import Account, Charge
@@ -24,9 +24,7 @@ def release(
     *,
     data: Annotated[Path, typer.Option(help="The table: CSV, Parquet, Arrow or NumPy.")],
     out: Annotated[Path, typer.Option(help="Where the release is written; an existing file is kept.")] = Path("release.json"),
-    ledger: Annotated[
-        str | None, typer.Option(help="Account to charge, URL#account; by default the study's.", callback=no_password)
-    ] = None,
+    ledger: Annotated[str | None, typer.Option(help="Account to charge, URL#account; by default the study's.")] = None,
     no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Charge nobody: you keep the budget by yourself.")] = False,
     key: Annotated[str | None, typer.Option(help="Name of the charge; by default the plan's hash.")] = None,
     reason: Annotated[str, typer.Option(help="Why, for the ledger's readers.")] = "",
@@ -75,12 +73,12 @@ def release(
         raise typer.BadParameter("--untrusted-study excludes --show-values and --clipping: they show what depends on records")
     if untrusted_study and ledger is None:
         raise typer.BadParameter("--untrusted-study needs --ledger: whoever wrote the study must not choose the account")
-    refuse_two_documents(anchor, as_json)
     loaded = Study.load(study)
     made, room = loaded.plan(), parse_size(memory)
     if untrusted_study:  # whoever wrote it chooses neither account, nor marks, nor the name of the data
         loaded = replace(loaded, account=None, anchor=None, dataset=None)
     account = _account(loaded, ledger, no_ledger, anchor)
+    refuse_two_documents(None if account is None else account.anchor_place(), as_json)
     named = dataset or loaded.dataset
     if account is not None:
         account.refuse_other_data(named)

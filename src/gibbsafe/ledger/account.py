@@ -155,6 +155,10 @@ class Account:
         except GibbsafeError as error:
             raise GibbsafeError(f"{error}; entry {mark.entries - 1} is charged, and nothing is released under it") from error
 
+    def anchor_place(self) -> str | None:
+        """Return where the account's marks are: as it was told, or else as it was opened."""
+        return self.anchor or self._read().opening.get("anchor")
+
     def begin_anchor(self) -> Mark:
         """Write a mark of the account as it is now: the first one, or one that the marks before agree with."""
         state = self._read()
