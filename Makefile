@@ -47,7 +47,7 @@ audit-hostile: install
 	$(BIN)/python audits/hostile.py --share $(if $(QUICK),0.01,1) --report docs/audit-hostile.md
 
 audit-ledger: install
-	.ci/postgres $(BIN)/python audits/ledger_kill.py --kills $(if $(QUICK),20,1000) --report docs/audit-ledger.md
+	.ci/postgres $(BIN)/python audits/ledger_kill.py $(if $(QUICK),--kills 20 --postgres-kills 20,--kills 1000 --postgres-kills 300) --report docs/audit-ledger.md
 
 audit-restarts: install
 	$(BIN)/python audits/ledger_restarts.py --restarts $(if $(QUICK),2,20) --report docs/audit-restarts.md

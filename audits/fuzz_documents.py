@@ -28,58 +28,18 @@ MODELS: list[tuple[Any, Any]] = [
     (gs.models.BetaBernoulli(trim=(0.2, 0.7)), np.arange(8) % 2),
     (gs.models.Categorical(states=("u", "v", "w"), smallest_probability=0.1), np.array(list("uvwuvwuv"))),
     (gs.models.MultivariateNormalPrecision(dimension=2, bound=1.0, trim=(0.5, 1.5)), np.full((8, 2), 0.1)),
+    (gs.models.BayesianNetwork(states={"a": 2, "b": 2}, parents={"b": ["a"]}, smallest_probability=0.2), np.eye(8, 2, dtype=int)),
 ]
-WORDS = [
-    *[
-        "plan",
-        "release",
-        "verify",
-        "query",
-        "report",
-        "init",
-        "ledger",
-        "key",
-        "open",
-        "show",
-        "spend",
-        "export",
-        "check",
-        "mark",
-    ],
-    *[
-        "anchor",
-        "backup",
-        "grants",
-        "new",
-        "list",
-        "study.toml",
-        "table.csv",
-        "r.json",
-        "p.json",
-        "ledger.db",
-        "ledger.db#clinic",
-    ],
-    *["--out", "--data", "--json", "--quiet", "--force", "--no-ledger", "--ledger", "--key", "--reason", "--purpose", "--anchor"],
-    *["--sign", "--public-key", "--key-list", "--level", "--epsilon", "--delta", "--adjacency", "--mu", "--rho", "--memory"],
-    *[
-        "0",
-        "1",
-        "-1",
-        "nan",
-        "1e400",
-        "",
-        " ",
-        "\u0000x"[1:],
-        "ü",
-        "replace-one",
-        "-",
-        "--",
-        ".",
-        "/dev/null",
-        "env:NOTHING#c",
-        "x#y",
-    ],
-]
+#: What command lines are spoiled with, besides texts with spaces, bytes that are no text, and nothing.
+TEXT = """
+    plan release verify query report init ledger key open show spend export check mark anchor backup grants new list estimate
+    study.toml table.csv r.json p.json ledger.db ledger.db#clinic x#y env:NOTHING#c . /dev/null - --
+    --out --data --json --quiet --force --no-ledger --ledger --key --reason --purpose --anchor --dataset --storage --who
+    --sign --public-key --key-list --level --epsilon --delta --adjacency --mu --rho --memory --untrusted-study
+    --clipping --show-values --seeded --predict --simulate --head --reserve --currency --unit
+    0 1 -1 nan 1e400 99999999999999999999 x ü replace-one
+"""
+WORDS = [*TEXT.split(), "", " ", "\udcff"]
 #: Command lines that work, to be spoiled.
 COMMANDS = [
     line.split()
@@ -87,6 +47,7 @@ COMMANDS = [
         "plan study.toml -q",
         "release study.toml --data table.csv --no-ledger --out new.json -q",
         "release study.toml --data table.csv --ledger ledger.db#clinic --reason x --out new.json -q",
+        "release study.toml --data table.csv --ledger ledger.db#clinic --untrusted-study --memory 5MB --out new.json -q",
         "verify r.json -q",
         "query r.json --level 0.9 --json",
         "query r.json --simulate 3 --out new.csv",
@@ -113,7 +74,8 @@ def documents() -> list[dict[str, Any]]:
     for model, data in MODELS:
         plan = gs.plan(model, gs.Budget(2.0, 1e-6), n=8, adjacency="replace-one", draws=2)
         made.append(json.loads(json.dumps(plan.release(data).to_dict())))
-    return made
+    guessed = gs.plan(gs.models.BernoulliLogit(), gs.Budget(2.0, 1e-6), n=8, adjacency="add-remove")
+    return [*made, json.loads(json.dumps(guessed.release(np.arange(8) % 2).to_dict()))]
 
 
 def mutate(content: Any, choose: random.Random) -> Any:
@@ -152,18 +114,25 @@ def hashed(content: Any) -> Any:
     return content | {"sha256": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()}
 
 
-def document_case(folder: Path, choose: random.Random, mutate_bytes: Callable[[bytes, random.Random], bytes]) -> list[list[str]]:
-    """Write a broken release and a broken plan; return the commands to run on one of them."""
+def release_case(folder: Path, choose: random.Random, mutate_bytes: Callable[[bytes, random.Random], bytes]) -> list[list[str]]:
+    """Write a broken release; return a command that reads it, seldom the one that draws pictures."""
     content = mutate(choose.choice(documents()), choose)
-    if choose.random() < 0.7:
-        content = hashed(content)
-    plan = content.get("plan") if isinstance(content, dict) else content
-    for name, value in (("r.json", content), ("p.json", plan)):
-        text = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        (folder / name).write_bytes(mutate_bytes(text, choose) if choose.random() < 0.2 else text)
-    commands = [["verify", "r.json", choose.choice(["-q", "--json"])], ["query", "r.json", "--json"], ["plan", "p.json", "-q"]]
-    commands += [["report", "r.json", "--out", "report.html", "--force", "-q"], ["ledger", "mark", "ledger.db#clinic", "r.json"]]
-    return [choose.choice(commands)]
+    _write(folder / "r.json", hashed(content) if choose.random() < 0.7 else content, choose, mutate_bytes)
+    (folder / "ledger.db").write_bytes(ledger_file())
+    commands = [["verify", "r.json", choose.choice(["-q", "--json"])], ["query", "r.json", "--json"]]
+    commands += [["ledger", "mark", "ledger.db#clinic", "r.json"], ["report", "r.json", "--out", "report.html", "-q"]]
+    return [choose.choices(commands, [8, 6, 4, 1])[0]]
+
+
+def plan_case(folder: Path, choose: random.Random, mutate_bytes: Callable[[bytes, random.Random], bytes]) -> list[list[str]]:
+    """Write a broken plan; return a command that reads it."""
+    _write(folder / "p.json", mutate(choose.choice(documents())["plan"], choose), choose, mutate_bytes)
+    return [["plan", "p.json", choose.choice(["-q", "--json"])]]
+
+
+def _write(path: Path, content: Any, choose: random.Random, mutate_bytes: Callable[[bytes, random.Random], bytes]) -> None:
+    text = json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    path.write_bytes(mutate_bytes(text, choose) if choose.random() < 0.2 else text)
 
 
 @cache
@@ -221,9 +190,8 @@ def _edit_row(connection: sqlite3.Connection, choose: random.Random) -> None:
 def parquet_case(
     folder: Path, choose: random.Random, study: bytes, mutate_bytes: Callable[[bytes, random.Random], bytes]
 ) -> list[list[str]]:
-    """Write a Parquet table with odd columns, types and values; return a release of it."""
+    """Write a Parquet, Arrow or NumPy table with odd columns, types and values; return a release of it."""
     import pyarrow as pa
-    from pyarrow import parquet
 
     columns: dict[str, Any] = {
         "a": pa.array([k + 0.5 for k in range(8)]),
@@ -249,12 +217,27 @@ def parquet_case(
             del columns[name]
         else:
             columns[name] = choose.choice(odd)
-    path = folder / "table.parquet"
-    parquet.write_table(pa.table(columns).slice(0, choose.choice([8, 8, 8, 0, 1])), path)
-    if choose.random() < 0.2:
+    path = folder / f"table.{choose.choice(['parquet', 'parquet', 'arrow', 'arrows', 'npz'])}"
+    _write_table(path, pa.table(columns).slice(0, choose.choice([8, 8, 8, 0, 1])))
+    if choose.random() < 0.4:
         path.write_bytes(mutate_bytes(path.read_bytes(), choose))
     (folder / "study.toml").write_bytes(study)
-    return [["release", "study.toml", "--data", "table.parquet", "--no-ledger", "--out", "release.json", "-q"]]
+    return [["release", "study.toml", "--data", path.name, "--no-ledger", "--out", "release.json", "-q"]]
+
+
+def _write_table(path: Path, table: Any) -> None:
+    """Write a table in the binary format that the name says."""
+    from pyarrow import ipc, parquet
+
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path)
+    elif path.suffix == ".npz":
+        arrays = {name: np.array(table[name].to_pylist()) for name in table.column_names if table[name].null_count == 0}
+        np.savez(path, **{name: values for name, values in arrays.items() if values.dtype != object})
+    else:
+        new = ipc.new_file if path.suffix == ".arrow" else ipc.new_stream
+        with new(str(path), table.schema) as sink:
+            sink.write_table(table)
 
 
 def arguments_case(folder: Path, choose: random.Random, study: bytes, table: bytes) -> list[list[str]]:

@@ -5,7 +5,7 @@ release takes, so that kills fall before the charge, between charge and file, be
 every attempt the ledger is recomputed from its entries, compared with its anchor, and every file in the folder compared with it.
 An audit that was stopped goes on where it was (`parts.py`).
 
-    python audits/ledger_kill.py --kills 1000 --report docs/audit-ledger.md
+    .ci/postgres python audits/ledger_kill.py --kills 1000 --postgres-kills 300 --report docs/audit-ledger.md
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -125,42 +126,58 @@ def audit(kills: int, url: str | None, seed: int) -> tuple[Counter[str], dict[st
         return moments, check(account)
 
 
-def chunk(url: str | None, seed: int, unit: tuple[int, int]) -> tuple[Counter[str], int]:
+def chunk(urls: Mapping[str, str | None], seed: int, unit: tuple[str, int, int]) -> tuple[Counter[str], int]:
     """Kill one chunk of releases, on an account of their own; return the moments and the account's entries."""
-    number, kills = unit
-    moments, state = audit(kills, url, seed * 1_000_003 + number)
+    database, number, kills = unit
+    moments, state = audit(kills, urls[database], seed * 1_000_003 + number)
     return moments, int(str(state["entries"]))
 
 
-def main() -> None:
-    """Run the audit and write its report."""
-    from parts import Part, chunks
-
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--url", help="a PostgreSQL URL instead of a SQLite file")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--report", type=Path)
-    options = parser.parse_args()
-    part = Part("ledger", (options.kills, options.url is not None, options.seed))
-    # one at a time: the moments of the kills are measured in units of an undisturbed release
-    outcomes, seconds = part.run(chunks(options.kills, CHUNK), partial(chunk, options.url, options.seed), workers=1)
+def table(database: str, outcomes: Sequence[tuple[Counter[str], int]]) -> list[str]:
+    """Return the report's section on one database."""
     moments: Counter[str] = sum((seen for seen, _ in outcomes), Counter())
     entries = sum(count for _, count in outcomes)
-    kind = "PostgreSQL" if options.url else "SQLite"
-    lines = [
-        "# Audit: releases killed at random moments",
+    return [
+        f"## {database}",
         "",
-        f"`audits/ledger_kill.py --kills {options.kills}` on {kind}: {options.kills} releases were killed (SIGKILL) at random",
-        "moments. No draw was on disk without its charge, nothing else was left behind, every file that was there verified, and",
-        f"after every kill chain, sums and caps were recomputed from the entries ({entries} in the end, on {len(outcomes)}",
-        "accounts) and compared with the anchor.",
+        f"{moments.total():,} kills; {entries:,} entries in the end, on {len(outcomes)} accounts.",
         "",
         "| killed | times |",
         "|---|---|",
         *(f"| {moment} | {times} |" for moment, times in sorted(moments.items())),
         "",
     ]
+
+
+def main() -> None:
+    """Run the audit on both databases and write its report."""
+    from parts import Part, chunks
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=1000, help="on SQLite")
+    parser.add_argument("--postgres-kills", type=int, default=300, help="on the server of GIBBSAFE_TEST_POSTGRES (.ci/postgres)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--report", type=Path)
+    options = parser.parse_args()
+    urls = {"SQLite": None, "PostgreSQL": os.environ.get("GIBBSAFE_TEST_POSTGRES")}
+    if options.postgres_kills and not urls["PostgreSQL"]:
+        raise SystemExit("no PostgreSQL here: install it, or pass --postgres-kills 0")
+    wanted = {"SQLite": options.kills, "PostgreSQL": options.postgres_kills}
+    units = [(database, *each) for database, kills in wanted.items() for each in chunks(kills, CHUNK)]
+    part = Part("ledger", (options.kills, options.postgres_kills, options.seed))
+    # one at a time: the moments of the kills are measured in units of an undisturbed release
+    outcomes, seconds = part.run(units, partial(chunk, urls, options.seed), workers=1)
+    lines = [
+        "# Audit: releases killed at random moments",
+        "",
+        f"`audits/ledger_kill.py --kills {options.kills} --postgres-kills {options.postgres_kills}`: so many releases were",
+        "killed (SIGKILL) at random moments. No draw was on disk without its charge, nothing else was left behind, every file",
+        "that was there verified, and after every kill chain, sums and caps were recomputed from the entries and compared",
+        "with the anchor.",
+        "",
+    ]
+    for database in (database for database, kills in wanted.items() if kills):
+        lines += table(database, [outcome for unit, outcome in zip(units, outcomes, strict=True) if unit[0] == database])
     print("\n".join(lines) + f"\n{seconds:.0f} s")
     if options.report is not None:
         options.report.write_text("\n".join(lines))

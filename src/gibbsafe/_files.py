@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gibbsafe.errors import GibbsafeError
 
-__all__ = ["flush_folder", "require_free", "write_whole"]
+__all__ = ["alone_in", "flush_folder", "require_free", "write_whole"]
 
 #: How files begin that are never overwritten, not even by force: a ledger is one.
 DATABASE = b"SQLite format 3\0"
@@ -148,6 +148,20 @@ def _link(handle: int, name: Path) -> None:
     except OSError:  # a file system without links: take the name first, which fails if it is taken, then fill it in one step
         os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         os.replace(scratch, name)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Let one process at a time read and replace a file of this folder, where the system knows locks."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def flush_folder(folder: Path) -> None:

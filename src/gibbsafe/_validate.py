@@ -74,13 +74,13 @@ def open_probability(name: str, value: object) -> float:
     return number
 
 
-def count(name: str, value: object, *, least: int = 1) -> int:
-    """Return ``value`` as an int if it is a whole number of at least ``least``."""
-    condition = f"a whole number, {least} or above"
+def count(name: str, value: object, *, least: int = 1, most: float = math.inf) -> int:
+    """Return ``value`` as an int if it is a whole number of at least ``least`` and at most ``most``."""
+    condition = f"a whole number, {least} or above" if most == math.inf else f"a whole number from {least} to {most:,}"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         fail(name, value, condition)
     number = int(value)
-    if number < least:
+    if not least <= number <= most:
         fail(name, value, condition)
     return number
 

@@ -80,7 +80,7 @@ def run(folder: Path, say: Callable[[str], None], *, epsilon: float = 1.0, draws
         f"(non-private fit {private_free:.3f}; always the larger class {majority:.3f})\n"
     )
     picture = folder / "demo.png"
-    draw_picture(release, fit, picture)
+    draw_picture(release, fit, picture, force=force)
     say(f"5. The released draws against the non-private fit: {picture}")
     return {
         "release": str(path),
@@ -102,7 +102,7 @@ def non_private_fit(model: LogisticRegression, features: Any, labels: Any) -> An
     return model.to_original(fitted.coef_)[0]
 
 
-def draw_picture(release: Release, fit: Any, path: Path) -> None:
+def draw_picture(release: Release, fit: Any, path: Path, *, force: bool = False) -> None:
     """Draw the released coefficients (in units of the encoded columns, so that they compare) against the ordinary fit."""
     from gibbsafe.reproduce.plotting import figure
 
@@ -110,7 +110,7 @@ def draw_picture(release: Release, fit: Any, path: Path) -> None:
     draws, ordinary = model.from_original(release.draws), model.from_original(fit[None])[0]
     positions = np.arange(len(release.parameters))
     claim = release.certificate["claim"]
-    with figure(path, "coefficient, scaled units", "", width=7.0, height=3.6) as axes:
+    with figure(path, "coefficient, scaled units", "", width=7.0, height=3.6, force=force) as axes:
         for k in positions:
             axes.plot(draws[:, k], np.full(len(draws), k), "|", color="#3182bd", alpha=0.6, markersize=12)
         axes.plot(draws.mean(axis=0), positions, "o", color="#08519c", label="mean of the released draws")

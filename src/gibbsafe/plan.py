@@ -227,6 +227,8 @@ class Plan:
             inverse_temperature=None if scheduled else self.inverse_temperature,
             rows_per_person=self.rows_per_person,
         )
+        if self.n != again.n:
+            raise CertificateError("n: under add-remove a plan keeps no number but a power of four; make the plan anew")
         stages = [[_plain(asdict(stage)) for stage in made.stages] for made in (self, again)]
         if not _close(*stages):
             raise CertificateError("stages: not the priors, temperatures and draws that the rule gives")
@@ -242,9 +244,9 @@ class Plan:
     def _prior(self) -> GaussianPrior:
         """Return the stage's prior in the user's units."""
         stage = self.stages[-1]
-        assert isinstance(self.model, GibbsModel)
+        if not isinstance(self.model, GibbsModel) or stage.prior_centre is None:
+            raise CertificateError("prior_given: a prior is given for models with a Gaussian one, and has a centre")
         precision = self.model.precision_to_original(np.array(stage.prior_precision))
-        assert stage.prior_centre is not None
         centre = self.model.to_original(np.array(stage.prior_centre))[0]
         return GaussianPrior(tuple(precision.tolist()), tuple(centre.tolist()))
 

@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from gibbsafe._files import write_whole
 from gibbsafe._json import canonical_bytes, read_json
-from gibbsafe._validate import choice, fail
+from gibbsafe._validate import choice, count, fail
 from gibbsafe.certificate import Certificate, certify, check_certificate
 from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.data.census import Unit
 from gibbsafe.data.compression import merge_identical
+from gibbsafe.data.sources import require_readable
 from gibbsafe.data.stream import count_rows, encode_records
-from gibbsafe.errors import CertificateError, GibbsafeError, guarded, showing_values
+from gibbsafe.errors import CertificateError, DomainError, GibbsafeError, guarded, showing_values
 from gibbsafe.models.model import Array, EncodingOptions, require_size
 from gibbsafe.plan import Plan
 from gibbsafe.privacy import Adjacency
@@ -171,9 +172,9 @@ class Release:
         write_whole(path, text.encode(), force=force)
 
     @classmethod
-    def load(cls, path: Path | str) -> Release:
+    def load(cls, path: Path | str, *, public_key: Path | str | None = None, key_list: Path | str | None = None) -> Release:
         """Read a release file and check all that `verify` checks."""
-        return _check_release(_read(path))
+        return _verified(_read(path), public_key, key_list)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"content": self.to_dict()}
@@ -223,7 +224,7 @@ def release(
     Guarantees:
         Refusals depend on the plan, the form of the input and values outside the declared domain only, and no message shows
         anything of the records. Whatever lies inside is released: the sampler runs until it accepts. The charge comes before the
-        first random number.
+        first random number; missing packages and options that fit nothing are found before it.
     """
     if untrusted and (ledger is None or show_values):
         name, why = ("ledger", "an account to charge") if ledger is None else ("show_values", "False")
@@ -232,7 +233,12 @@ def release(
         "replace" if untrusted else choice("on_invalid", on_invalid, ("error", "replace")),
         choice("storage", storage, ("float64", "float32")),
     )
+    require_readable(data)
+    if memory is not None:
+        count("memory", memory)
     unit = Unit(plan.rows_per_person, plan.n if plan.adjacency == Adjacency.REPLACE_ONE else None)
+    if unit.of_persons and persons is None:
+        raise DomainError("persons: rows_per_person is declared, so pass an identifier per row (persons=...)")
     random, randomness = use(generator)
     if randomness == "seeded" and ledger is not None and hasattr(ledger, "refuse_seeded"):
         ledger.refuse_seeded()
@@ -362,6 +368,11 @@ def verify(
     by that key, names and has not revoked. Whoever holds no key can still write a consistent file, but no signed one.
     """
     content = json.loads(json.dumps(source.to_dict())) if isinstance(source, Release) else _read(source)
+    return _verified(content, public_key, key_list).certificate
+
+
+def _verified(content: Any, public_key: Path | str | None, key_list: Path | str | None) -> Release:
+    """Return the release that a file's content is, if it holds and, where a key is named, is signed by it."""
     if public_key is not None or key_list is not None:
         if public_key is None:
             raise CertificateError("key_list: needs the public key that signed it")
@@ -369,4 +380,4 @@ def verify(
         if not isinstance(content, dict):
             raise CertificateError("release: not a release of this version")
         require_signed(content, trusted, None if key_list is None else KeyList.load(key_list, trusted))
-    return _check_release(content).certificate
+    return _check_release(content)

@@ -233,6 +233,8 @@ class KeyList:
             _require_digits("keys", entry, {"key": 64, "public": 64})
             if hashlib.sha256(bytes.fromhex(entry["public"])).hexdigest() != entry["key"]:
                 raise CertificateError(f"{path}: a key is not the one of its id")
+        if len({entry["key"] for entry in content["keys"]}) < len(content["keys"]):
+            raise CertificateError(f"{path}: a key stands twice")
         return cls(count("number", content["number"]), content["keys"])
 
 

@@ -22,9 +22,11 @@ from gibbsafe.plan import Plan, plan
 from gibbsafe.privacy import Adjacency, Budget
 from gibbsafe.release import Release
 
-__all__ = ["Study"]
+__all__ = ["Study", "read_toml"]
 
 FORMAT = "gibbsafe/study/1"
+#: Studies above this size are refused unread.
+LARGEST_STUDY = 10_000_000
 #: Every key of a study's top level, in the order of the documentation.
 KEYS = (
     "format",
@@ -50,6 +52,21 @@ KEYS = (
 )
 COLUMN_KEYS = ("type", "bounds", "levels", "transform", "other", "missing", "scale")
 TARGET_KEYS = ("name", "labels", *COLUMN_KEYS)
+
+
+def read_toml(path: Path | str) -> dict[str, Any]:
+    """Return the content of a TOML file; whatever is none, nested too deeply or an integer without end is refused in one line."""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST_STUDY + 1)
+    except OSError as error:
+        raise GibbsafeError(f"{path}: cannot be read ({error.strerror or error})") from error
+    if len(content) > LARGEST_STUDY:
+        raise ParameterError(f"{path}: larger than {LARGEST_STUDY:,} bytes, the most that is read")
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"{path}: not a TOML file ({' '.join(str(error).split())[:200]})") from error
 
 
 @dataclass(frozen=True)
@@ -84,12 +101,7 @@ class Study:
     @classmethod
     def load(cls, path: Path | str) -> Study:
         """Read a study file; every refusal names the file, the key and what is allowed."""
-        try:
-            data = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))
-        except OSError as error:
-            raise GibbsafeError(f"{path}: cannot be read ({error.strerror or error})") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ParameterError(f"{path}: not a TOML file ({' '.join(str(error).split())})") from error
+        data = read_toml(path)
         try:
             return cls.from_dict(data, Path(path).parent)
         except GibbsafeError as error:
@@ -258,7 +270,8 @@ def _account(ledger: Mapping[str, Any], folder: Path) -> str | None:
         return None
     name, url = ledger.get("account"), ledger.get("url", "ledger.db")
     if not isinstance(name, str) or not isinstance(url, str):
-        fail("ledger", dict(ledger), "account = a name, and url = a path or a database URL")
+        wrong, found = ("account", name) if not isinstance(name, str) else ("url", url)
+        fail(f"ledger.{wrong}", found, "a text: account = a name, and url = a path or a database URL")
     place, name = parse_reference(f"{url}#{name}")
     if place.startswith("sqlite:///"):
         place = f"sqlite:///{folder / place.removeprefix('sqlite:///')}"

@@ -1,6 +1,8 @@
 """Tables in files: every format gives the same records, in pieces, and only the declared columns are read."""
 
 import gzip
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -118,3 +120,30 @@ def test_late_surprises_name_their_rows(tmp_path, monkeypatch):
         plan(71).release(DeclaredTable(tmp_path / "t.csv", (TARGET,), COLUMNS))
     with pytest.raises(gs.DomainError, match="row 70 is 'perhaps'"):
         plan(71).release(DeclaredTable(tmp_path / "t.csv", (TARGET,), COLUMNS), show_values=True)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
+def test_arrow_files_that_point_outside_themselves_are_refused(tmp_path, kind):
+    """Each byte changed in turn, in a process of its own: PyArrow alone reads foreign memory, and dies of it."""
+    table = pa.table({"y": pa.array(["no", "yes", "no"]).cast(kind)})
+    with ipc.new_stream(tmp_path / "t.arrows", table.schema) as sink:
+        sink.write_table(table)
+    script = """
+import sys
+from pathlib import Path
+from gibbsafe.data.files import FileTable
+from gibbsafe.errors import DomainError
+path, seen = Path(sys.argv[1]), set()
+content = path.read_bytes()
+for k in range(len(content)):
+    path.write_bytes(content[:k] + bytes([content[k] ^ 0x60]) + content[k + 1 :])
+    try:
+        seen |= {str(batch.column("y").to_pylist()) for batch in FileTable(path, {"y": "text"}).batches("replace")}
+    except DomainError as error:
+        seen.add("refused")
+print(len(seen), "refused" in seen)
+"""
+    done = subprocess.run([sys.executable, "-c", script, tmp_path / "t.arrows"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
+    assert done.stdout.endswith("True\n")
+    assert int(done.stdout.split()[0]) > 5

@@ -44,7 +44,7 @@ NETWORK = {"states": {"a": 2, "b": 2, "c": 3}, "smallest_probability": 0.1}
         (lambda: M.BayesianNetwork(**NETWORK, parents={"a": ["b", "b"]}), "named once"),
         (lambda: M.BayesianNetwork(**NETWORK, parents={"a": "b"}), "a list of nodes"),
         (lambda: M.BayesianNetwork(states=[("a", 2), ("a", 3)], smallest_probability=0.1), "declared once"),
-        (lambda: M.BayesianNetwork(states={}, smallest_probability=0.1), "at least one node"),
+        (lambda: M.BayesianNetwork(states={}, smallest_probability=0.1), "1 to 10,000 nodes"),
         (lambda: M.BayesianNetwork(states={"a": 2, "b": 10}, smallest_probability=0.1), "below 1/10"),
         (lambda: M.BayesianNetwork(states={"a": 2, "b": 2}, smallest_probability={"a": 0.1}), "one number per node"),
         (

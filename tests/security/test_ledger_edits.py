@@ -119,6 +119,29 @@ def test_a_rewritten_chain_must_still_price_every_guarantee(url, spent, guarante
         spent.spend(guarantee, key="after")
 
 
+def test_a_plan_is_charged_for_its_own_guarantee_and_no_other(url, spent, guarantee):
+    """Not for another (ε, δ) at the plan's δ, either: an entry whose chain, price and sums all fit, but whose plan costs more."""
+    cheap = gs.privacy.ApproximateDP(1e-6, 1e-6, adjacency="replace-one")
+    price = gs.ledger.prices.price(cheap, gs.ledger.prices.Terms("gaussian", gs.Adjacency.REPLACE_ONE, "record")).to_dict()
+
+    def undercharge(number, body):
+        if body.get("key") == "plan":
+            body |= {"guarantee": cheap.to_dict(), "cost": price}
+
+    with around(url).begin() as connection:
+        rewrite(connection, spent.name, undercharge)
+        connection.execute(text(ACCOUNT.format(f"spent_failure = '{price['failure']}'")), {"name": spent.name})
+    with pytest.raises(gs.CertificateError, match="the plan is not the one that was charged"):
+        spent.spend(guarantee, key="after")
+
+
+def test_an_exact_profile_is_charged_by_its_own_delta(opened):
+    account = opened(budget=gs.Budget(8.0, 1e-3))
+    plan = gs.plan(gs.models.BetaBernoulli(), gs.Budget(1.0, 1e-5), n=20, adjacency="replace-one")
+    plan.release(np.arange(20) % 2, ledger=account)
+    assert gs.ledger.check(account)["entries"] == 3
+
+
 def test_a_consistent_rewrite_of_journal_and_head_is_not_seen_without_an_anchor(url, spent, guarantee):
     """Stated in docs/threats.md: only an anchor (test_rollback.py) or a head written down elsewhere finds this one."""
     with around(url).begin() as connection:

@@ -85,6 +85,24 @@ def test_a_consistent_rewrite_of_journal_and_head_is_caught_by_the_anchor(tmp_pa
     refused(account, guarantee, "rewritten")
 
 
+def test_where_the_anchor_is_must_be_known_without_the_ledger(tmp_path, anchor, account, guarantee):
+    """Stated in docs/ledger.md: the place in the opening is rewritten with all the rest, the one that is passed is not."""
+    import json
+
+    from sqlalchemy import text
+
+    from .conftest import around
+
+    account.spend(guarantee, key="k0")
+    with around(account.database.url).begin() as connection:
+        rewrite(connection, "clinic", lambda k, body: body.update(anchor=None) if k == 0 else None)
+        opening = json.loads(connection.execute(text("SELECT opening FROM gibbsafe_accounts")).scalar_one()) | {"anchor": None}
+        written = json.dumps(opening, sort_keys=True, separators=(",", ":"))
+        connection.execute(text("UPDATE gibbsafe_accounts SET opening = :o"), {"o": written})
+    gs.ledger.account(f"{tmp_path / 'ledger.db'}#clinic").spend(guarantee, key="k1")
+    refused(gs.ledger.account(f"{tmp_path / 'ledger.db'}#clinic", anchor), guarantee, "another of the same name")
+
+
 def test_a_deleted_anchor_is_refused_too(tmp_path, anchor, account, guarantee):
     for file in (tmp_path / "elsewhere").iterdir():
         file.unlink()
@@ -200,3 +218,28 @@ def test_the_same_on_the_command_line(tmp_path, monkeypatch, run):
     assert "CREATE ROLE ward_charger" in out
     assert run("ledger", "grants", "ledger.db", "--apply")[0] == 1
     assert run("ledger", "grants", "--prefix", "x; DROP TABLE y")[0] == 1
+
+
+@pytest.mark.parametrize("victim", ["ledger.db", "patients.csv", "study.toml", "r.json", "."])
+def test_marks_are_not_written_into_other_files(tmp_path, monkeypatch, run, victim):
+    monkeypatch.chdir(tmp_path)
+    assert run("init", "--example")[0] == 0
+    assert run("release", "study.toml", "--data", "patients.csv", "--no-ledger", "--out", "r.json", "-q")[0] == 0
+    terms = ("--epsilon", "1", "--delta", "1e-6", "--adjacency", "replace-one")
+    assert run("ledger", "open", "ledger.db#c", *terms, "-q")[0] == 0
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    for command in (("anchor", "ledger.db#c"), ("open", "other.db#c", *terms)):
+        code, _, err = run("ledger", *command, "--anchor", victim, "-q")
+        assert (code, err.count("\n")) == (1, 1)
+    assert not (tmp_path / "other.db").exists()
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_one_document_also_where_the_account_prints_its_marks(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    terms = ("--epsilon", "1", "--delta", "1e-6", "--adjacency", "replace-one", "--anchor", "-", "-q")
+    assert run("ledger", "open", "ledger.db#c", *terms)[0] == 0
+    spend = ("ledger", "spend", "ledger.db#c", "--key", "k", "--mu", "0.01", "--adjacency", "replace-one")
+    assert run(*spend, "--json")[0] == 2
+    assert gs.ledger.account("ledger.db#c").status()["charges"] == 0
+    assert run(*spend)[0] == 0

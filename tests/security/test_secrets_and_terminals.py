@@ -45,11 +45,28 @@ def test_a_password_on_the_command_line_is_refused(run):
         ("ledger", "spend", "x.db#c", "--key", "k", "--mu", "1", "--adjacency", "replace-one", "--anchor", URLS[0]),
         ("ledger", "grants", URLS[0], "--apply"),
         ("release", "s.toml", "--data", "t.csv", "--ledger", f"{URLS[0]}#c"),
+        ("ledger", "show", "x.db#c", f"{URLS[0]}#clinic"),
+        ("ledger", URLS[0]),
+        (URLS[0],),
+        ("ledger", "backup", URLS[0], "--out", "copy.db"),
+        ("plan", "s.toml", f"--ledgre={URLS[0]}"),
     ):
         code, out, err = run(*arguments)
         assert code == 2
         assert "env:NAME" in " ".join((out + err).replace("│", " ").split())
         assert "s3cret" not in out + err
+
+
+@pytest.mark.parametrize("wrong", ["", "account = 3", 'acount = "clinic"', 'account = ""'])
+def test_a_study_with_a_password_and_a_mistake(tmp_path, run, wrong):
+    study = (
+        f'adjacency = "add-remove"\nbudget = {{epsilon = 1}}\nmodel = {{name = "BernoulliLogit"}}\n[ledger]\nurl = "{URLS[0]}"\n'
+    )
+    (tmp_path / "study.toml").write_text(study + wrong + "\n")
+    code, out, err = run("plan", tmp_path / "study.toml")
+    assert code == 1
+    assert "ledger" in err
+    assert "s3cret" not in out + err
 
 
 def test_objects_do_not_show_it_either():

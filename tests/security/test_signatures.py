@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -54,6 +56,26 @@ def test_a_signed_release_verifies_by_its_public_key_only(tmp_path, signed):
     with pytest.raises(gs.CertificateError, match="not by"):
         gs.verify(tmp_path / "r.json", public_key=tmp_path / "stranger.pub")
     gs.verify(tmp_path / "r.json")  # without a key: for consistency
+
+
+def test_a_file_is_read_once(tmp_path, signed, plan, run, monkeypatch):
+    """Exchanged between two readings, it would be called signed."""
+    from gibbsafe import release
+
+    plan.release(DATA).save(tmp_path / "other.json")
+    reading, places = release._read, [tmp_path / "r.json", tmp_path / "other.json"]
+    monkeypatch.setattr(release, "_read", lambda path: reading(places.pop(0)))
+    code, out, _ = run("verify", tmp_path / "r.json", "--public-key", tmp_path / "root.pub", "--json")
+    assert code == 0
+    assert json.loads(out)["key"] == signed.signature["key"]
+    assert len(places) == 1
+
+
+def test_a_list_says_one_thing_of_a_key(tmp_path, signed, keys):
+    entries = [signing.KeyList(0, []).with_key(keys["ward"].public_key(), status).keys[0] for status in ("active", "revoked")]
+    (tmp_path / "keys.json").write_text(json.dumps(signing.sign_list(signing.KeyList(2, entries), keys["root"])))
+    with pytest.raises(gs.CertificateError, match="twice"):
+        gs.verify(tmp_path / "r.json", public_key=tmp_path / "root.pub", key_list=tmp_path / "keys.json")
 
 
 def test_unsigned_files_verify_and_say_so(tmp_path, plan, run):
@@ -197,3 +219,16 @@ def test_a_charge_with_a_signer_wants_its_signature(tmp_path, plan, keys):
         with pytest.raises(gs.BudgetError, match="no charge"):
             account.find_charge(wrong)
     account.find_charge(signing.sign(made, keys["root"])).settle(made)
+
+
+def test_of_two_changes_of_a_list_at_once_none_is_lost(tmp_path, keys):
+    script = "import sys; from gibbsafe.cli import main; sys.argv[0] = 'gibbsafe'; main()"
+    many = [tmp_path / f"k{k}" for k in range(4)]
+    for path in many:
+        signing.new_key(path)
+    command = [sys.executable, "-c", script, "key", "list", tmp_path / "keys.json", "--sign", tmp_path / "root", "-q", "--revoke"]
+    running = [subprocess.Popen([*command, f"{path}.pub"]) for path in many]
+    assert [each.wait() for each in running] == [0] * 4
+    listed = signing.KeyList.load(tmp_path / "keys.json", keys["root"].public_key())
+    assert listed.number == 4
+    assert {listed.status(signing.key_id(signing.read_private(path).public_key())) for path in many} == {"revoked"}

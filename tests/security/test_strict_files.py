@@ -209,3 +209,113 @@ def test_draws_that_overflow_their_grid(tmp_path, contents, value):
     for name in ("mean", "logistic"):
         width = len(contents[name]["parameters"])
         refused(tmp_path, hashed(contents[name] | {"draws": [[value] * width] * 2}), "grid")
+
+
+class Counted(str):
+    """A name that counts how often it is compared or hashed."""
+
+    operations = 0
+    __slots__ = ()
+
+    def __eq__(self, other):
+        Counted.operations += 1
+        return str.__eq__(self, other)
+
+    def __hash__(self):
+        Counted.operations += 1
+        return str.__hash__(self)
+
+
+def network(nodes, parents):
+    """A plan of a network, as a file says it, whose names count; every node has one parent, by the given rule."""
+    names = [Counted(f"n{k}") for k in range(nodes)]
+    states = [[name, ["u", "v"]] for name in reversed(names)]  # children before their parents
+    graph = [[names[k], [names[parents(k)]]] for k in range(1, nodes)]
+    model = gs.models.BayesianNetwork(states=states, parents=graph, smallest_probability=0.4)
+    return gs.plan(model, gs.Budget(2.0, 1e-6), n=8, adjacency="replace-one").to_dict()
+
+
+@pytest.mark.parametrize("parents", [lambda k: k - 1, lambda k: 0, lambda k: k // 2], ids=["chain", "star", "tree"])
+def test_checking_a_network_takes_time_in_proportion_to_its_file(parents):
+    """Counted in comparisons of names and in lines of ours that run, at sizes s and 4s."""
+    work = []
+    for nodes in (60, 240):
+        content, lines = network(nodes, parents), 0
+
+        def count_lines(frame, event, _):
+            nonlocal lines
+            if "gibbsafe" not in frame.f_code.co_filename:
+                return None
+            lines += event == "line"
+            return count_lines
+
+        Counted.operations = 0
+        before = sys.gettrace()
+        sys.settrace(count_lines)
+        try:
+            gs.Plan.from_dict(content)
+        finally:
+            sys.settrace(before)
+        work.append((Counted.operations, lines))
+    (few, short), (many, long) = work
+    assert few > 60
+    assert many < 6 * few
+    assert long < 6 * short
+
+
+def test_a_network_of_too_many_nodes_or_parents_is_refused_at_once(tmp_path, contents):
+    many = [[f"n{k}", 2] for k in range(10_001)]
+    for states, parents, match in (
+        (many, [], "10,000 nodes"),
+        (many[:30], [["n29", [f"n{k}" for k in range(29)]]], "at most 24"),
+    ):
+        with pytest.raises(gs.ParameterError, match=match):
+            gs.models.BayesianNetwork(states=states, parents=parents, smallest_probability=0.4)
+        model = {
+            "name": "BayesianNetwork",
+            "states": states,
+            "parents": parents,
+            "smallest_probability": 0.4,
+            "concentration": 1.0,
+        }
+        altered = copy.deepcopy(contents["chain"])
+        altered["plan"]["model"] = model
+        refused(tmp_path, hashed(altered))
+
+
+def test_a_prior_is_given_only_where_one_can_be(tmp_path, contents):
+    for name in ("bernoulli", "categorical", "precision", "points", "welsch"):
+        altered = copy.deepcopy(contents[name])
+        altered["plan"]["prior_given"] = True
+        refused(tmp_path, hashed(altered), "prior")
+
+
+@pytest.mark.parametrize("content", ["n = " + "9" * 5000, "a = " + "[" * 100_000, "a = " + "x" * 10_000_001, "a = '\\xff'"])
+@pytest.mark.parametrize("command", ["plan", "estimate", "audit", "release"])
+def test_studies_that_are_none_are_refused_in_one_line(tmp_path, run, command, content):
+    path = tmp_path / "study.toml"
+    path.write_text(content)
+    code, _, err = run(command, path, *(("--data", path, "--no-ledger") if command == "release" else ()))
+    assert (code, err.count("\n")) == (1, 1), err[-300:]
+    assert len(err) < 1000
+
+
+@pytest.mark.parametrize(
+    "command", [("query", "r.json", "--simulate", "9" * 20), ("audit", "p.json", "--effort", "1", "--draws", "9" * 20)]
+)
+def test_sizes_of_arguments_are_bounded(tmp_path, monkeypatch, run, contents, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "r.json").write_text(json.dumps(contents["categorical"]))
+    (tmp_path / "p.json").write_text(json.dumps(contents["bernoulli"]["plan"]))
+    code, _, err = run(*command)
+    assert (code, err.count("\n")) == (1, 1), err[-300:]
+
+
+def test_want_of_memory_is_a_refusal(tmp_path, monkeypatch, run, contents):
+    def full(path):
+        raise MemoryError
+
+    monkeypatch.setattr("gibbsafe.release._read", full)
+    code, _, err = run("verify", tmp_path / "r.json")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "memory" in err

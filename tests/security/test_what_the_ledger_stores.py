@@ -1,5 +1,6 @@
 """Attack 7: learn about the data from the ledger or the release file; charge the wrong account; know the randomness."""
 
+import hashlib
 import json
 import re
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
+from gibbsafe._json import canonical_bytes
 from gibbsafe.plan import coarse
 
 
@@ -37,12 +39,22 @@ def test_the_guess_of_n_is_nowhere_in_the_file(tmp_path, guess):
     assert made_plan(n=plan.n, adjacency="add-remove").to_dict() == plan.to_dict()
 
 
-def test_plans_of_before_are_still_read():
-    """Written when the guess itself was stored: they are read, and say what they said."""
-    content = made_plan(n=1024, adjacency="add-remove").to_dict() | {"n": 1000}
-    again = gs.Plan.from_dict(json.loads(json.dumps(content)))
-    assert again.n == 1000
-    assert again.to_dict() == content
+@pytest.mark.parametrize("guess", [1000, 1, 4096, 1023, 1024.0, "1024", True])
+def test_a_file_with_the_guess_itself_is_refused(guess, tmp_path):
+    """Or with another number than the plan's: a plan under add-remove keeps a power of four."""
+    plan = made_plan(n=1024, adjacency="add-remove")
+    content = plan.to_dict() | {"n": guess}
+    if guess in (1, 4096) and not isinstance(guess, bool):  # powers of four themselves
+        assert gs.Plan.from_dict(content).n == guess
+        return
+    with pytest.raises(gs.CertificateError):
+        gs.Plan.from_dict(json.loads(json.dumps(content)))
+    altered = plan.release(np.arange(21) % 2).to_dict()
+    altered["plan"]["n"] = guess
+    altered |= {"sha256": hashlib.sha256(canonical_bytes({k: v for k, v in altered.items() if k != "sha256"})).hexdigest()}
+    (tmp_path / "r.json").write_text(json.dumps(altered))
+    with pytest.raises(gs.CertificateError, match="n"):
+        gs.verify(tmp_path / "r.json")
 
 
 def test_a_seeded_release_is_refused_unless_the_account_was_opened_for_such(opened):

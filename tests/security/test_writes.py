@@ -147,3 +147,25 @@ def test_a_dangling_link_is_a_name_that_is_taken(tmp_path):
     with pytest.raises(gs.GibbsafeError, match="exists already"):
         require_free(tmp_path / "r.json")
     assert not (tmp_path / "ledger.db").exists()
+
+
+def test_two_pictures_to_one_path_lose_nothing(tmp_path):
+    pytest.importorskip("matplotlib")
+    from gibbsafe.reproduce.plotting import figure
+
+    path = tmp_path / "curve.png"
+    with pytest.raises(gs.GibbsafeError, match="exists already"), figure(path, "x", "y"):
+        path.write_bytes(b"another's picture")  # free when this one began
+    assert path.read_bytes() == b"another's picture"
+    with figure(path, "x", "y", force=True) as axes:
+        axes.plot([0, 1])
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_pictures_of_commands_keep_what_exists(desk, run):
+    audit = ("audit", "study.toml", "--draws", "8", "--effort", "1", "-q", "--out", "curve.png")
+    assert run(*audit)[0] == 0
+    before = Path("curve.png").read_bytes()
+    assert run(*audit)[0] == 1
+    assert Path("curve.png").read_bytes() == before
+    assert run(*audit, "--force")[0] == 0

@@ -131,9 +131,10 @@ class _Search:
         return self._thinned(made)
 
     def _thinned(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        if len(candidates) <= self.effort // 2:
+        most = max(1, self.effort // 2)
+        if len(candidates) <= most:
             return candidates
-        chosen = np.random.default_rng(0).choice(len(candidates), self.effort // 2, replace=False)
+        chosen = np.random.default_rng(0).choice(len(candidates), most, replace=False)
         return [candidates[k] for k in sorted(chosen)]
 
     # -- judging -------------------------------------------------------------------------------------------------

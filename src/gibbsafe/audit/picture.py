@@ -19,13 +19,13 @@ __all__ = ["draw_audit"]
 LOWEST = 1e-12
 
 
-def draw_audit(audit: PlanAudit, path: Path | str) -> None:
+def draw_audit(audit: PlanAudit, path: Path | str, *, force: bool = False) -> None:
     """Write the picture; δ on a logarithmic axis."""
     plan, curve, bound = audit.plan, audit.neighbours.curve, audit.bound
     top = 1.5 * plan.guarantee.epsilon(plan.budget.delta)
     grid = np.linspace(0, top, 121)
     claimed = np.array([plan.guarantee.delta(float(epsilon)) for epsilon in grid])
-    with figure(path, "ε", "δ(ε)") as axes:
+    with figure(path, "ε", "δ(ε)", force=force) as axes:
         axes.plot(grid, _shown(claimed), color="C0", linewidth=4, alpha=0.6, label=f"claimed: {plan.guarantee}")
         if curve is not None:
             exact = np.array([curve.delta(float(epsilon)) for epsilon in grid])

@@ -77,11 +77,11 @@ class PlanAudit:
             "hostile_pairs": len(self.same.situations),
         }
 
-    def draw(self, path: Path | str) -> None:
-        """Draw the claimed δ(ε), the exact curve and the lower confidence bound."""
+    def draw(self, path: Path | str, *, force: bool = False) -> None:
+        """Draw the claimed δ(ε), the exact curve and the lower confidence bound; an existing file is kept without ``force``."""
         from gibbsafe.audit.picture import draw_audit
 
-        draw_audit(self, path)
+        draw_audit(self, path, force=force)
 
     def __str__(self) -> str:
         claim, delta, curve = self.plan.guarantee, self.plan.budget.delta, self.neighbours.curve

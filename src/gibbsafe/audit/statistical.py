@@ -26,6 +26,9 @@ from gibbsafe.progress import Report, sampling_bar
 
 __all__ = ["LowerBound", "estimate_lower_bound"]
 
+#: Most runs of a mechanism: their outputs are kept in memory.
+MOST_DRAWS = 1_000_000_000
+
 Floats: TypeAlias = npt.NDArray[np.float64]
 #: How many thresholds are compared on the first half.
 THRESHOLDS = 400
@@ -100,7 +103,7 @@ def estimate_lower_bound(
     >>> 0.8 < bound.mu <= 1.0
     True
     """
-    draws, delta = count("draws", draws, least=8), probability("delta", delta)
+    draws, delta = count("draws", draws, least=8, most=MOST_DRAWS), probability("delta", delta)
     failure = 1 - open_probability("confidence", confidence)
     workers = count("workers", workers)
     seconds = None if seconds is None else positive("seconds", seconds)

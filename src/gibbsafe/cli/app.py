@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from gibbsafe._text import printable
 from gibbsafe._version import __version__
 from gibbsafe.errors import GibbsafeError
 
-__all__ = ["Anchor", "Force", "Json", "Quiet", "RefusedPurpose", "app", "main", "no_password", "print_json", "say"]
+__all__ = ["Anchor", "Force", "Json", "Quiet", "RefusedPurpose", "app", "main", "print_json", "say"]
 
 app = typer.Typer(
     name="gibbsafe",
@@ -32,15 +33,19 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but re
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 
-def no_password(reference: str | None) -> str | None:
-    """Refuse a password on the command line, where every user of the machine and the shell's history see it."""
+def _refuse_passwords(arguments: Sequence[str]) -> None:
+    """Refuse a password on the command line, where every user of the machine and the shell's history see it.
+
+    Wherever it stands: Typer quotes arguments that it does not understand.
+    """
     from gibbsafe.ledger.secret import has_password
 
-    if reference is not None and has_password(reference):
-        raise typer.BadParameter(
-            "contains a password, which others can see; put the URL into a variable and pass env:NAME#account"
+    if any(map(has_password, arguments)):
+        print(
+            "gibbsafe: an argument has a password, which others can see; put the URL into a variable and pass env:NAME#account",
+            file=sys.stderr,
         )
-    return reference
+        sys.exit(2)
 
 
 def _refuse_purpose(purpose: str | None) -> None:
@@ -50,7 +55,7 @@ def _refuse_purpose(purpose: str | None) -> None:
 
 Anchor = Annotated[
     str | None,
-    typer.Option(help="Where charges leave marks: a file, the URL of another database, or - for stdout.", callback=no_password),
+    typer.Option(help="Where charges leave marks: a file, the URL of another database, or - for stdout."),
 ]
 RefusedPurpose = Annotated[str | None, typer.Option("--purpose", hidden=True, callback=_refuse_purpose)]
 
@@ -89,11 +94,15 @@ def _command() -> Any:
 
 def main() -> None:
     """Run the command line: exit 0 on success, 1 on a refusal with its reason on stderr or an interrupt, 2 on misuse."""
+    _refuse_passwords(sys.argv[1:])
     try:
         _command()()
     except (GibbsafeError, OSError) as refusal:
         reason = printable(" ".join(str(refusal).split()))
         print(f"gibbsafe: {reason}", file=sys.stderr)
+        sys.exit(1)
+    except MemoryError:
+        print("gibbsafe: there is not enough memory for it; give it more, or less to do", file=sys.stderr)
         sys.exit(1)
     except SystemExit as stop:
         sys.exit(1 if stop.code == INTERRUPTED else stop.code)

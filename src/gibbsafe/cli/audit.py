@@ -36,7 +36,7 @@ def audit(  # noqa: PLR0917 - options of a command
     plan = load_plan(source)
     found = audit_plan(plan, draws=draws, confidence=confidence, effort=effort, seconds=seconds, workers=workers)
     if out is not None:
-        found.draw(out)
+        found.draw(out, force=force)
     if as_json:
         print_json(found.to_dict() | ({} if out is None else {"picture": str(out)}))
     elif not quiet:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,13 +13,9 @@ from gibbsafe.errors import GibbsafeError
 
 def _table(path: Path) -> dict[str, Any]:
     """Return the contamination table of a study file."""
-    try:
-        study = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise GibbsafeError(f"{path}: not a TOML file ({error})") from error
-    except UnicodeDecodeError as error:
-        raise GibbsafeError(f"{path}: not a text file") from error
-    table = study.get("contamination")
+    from gibbsafe.study import read_toml
+
+    table = read_toml(path).get("contamination")
     if not isinstance(table, dict):
         raise GibbsafeError(f"{path}: has no [contamination] table; it names the model, n, truth and repeats")
     return table

@@ -95,7 +95,7 @@ def hu_figure1(
     _require_free(force, out, table)
 
     rows = figure1(sizes=(100, 1000, 10_000), sets=25, draws=20) if quick else figure1()
-    draw_figure1(rows, out)
+    draw_figure1(rows, out, force=force)
     _write_csv(table, rows, force)
     _finish(rows, out, as_json)
 
@@ -120,7 +120,7 @@ def hu_figure2(
 
     few: dict[str, Any] = {"sizes": (3000, 10_000, 30_000), "repeats": 8} if quick else {}
     rows = figure2(workers=workers, **few)
-    draw_figure2(rows, out)
+    draw_figure2(rows, out, force=force)
     _write_csv(table, rows, force)
     _finish(rows, out, as_json)
 

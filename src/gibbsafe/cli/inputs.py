@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from gibbsafe._json import read_json
 from gibbsafe._validate import fail
-from gibbsafe.errors import GibbsafeError
 from gibbsafe.plan import Plan
 from gibbsafe.study import Study
 
@@ -20,13 +20,7 @@ def load_plan(path: Path | str) -> Plan:
     place = Path(path)
     if place.suffix.lower() == ".toml":
         return Study.load(place).plan()
-    try:
-        text = place.read_bytes().decode()
-    except OSError as error:
-        raise GibbsafeError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except UnicodeDecodeError as error:
-        raise GibbsafeError(f"{path}: neither a plan (JSON) nor a study (.toml)") from error
-    return Plan.from_json(text)
+    return Plan.from_dict(read_json(place, "neither a plan (JSON) nor a study (.toml)"))
 
 
 def parse_size(text: str | None) -> int | None:

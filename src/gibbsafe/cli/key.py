@@ -55,17 +55,18 @@ def list_(
 
     `gibbsafe key list keys.json --sign root.key --revoke ward.key.pub --reason stolen`
     """
-    from gibbsafe._files import write_whole
+    from gibbsafe._files import alone_in, write_whole
     from gibbsafe.signing import KeyList, read_private, read_public, sign_list
 
     private = read_private(sign)
-    made = KeyList.load(path, private.public_key()) if path.exists() else KeyList(0, [])
-    for status, files in (("active", add), ("retired", retire), ("revoked", revoke)):
-        for file in files or ():
-            made = made.with_key(read_public(file), status, reason)
-    document = sign_list(made, private)
-    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-    write_whole(path, text.encode(), force=True, inputs=[sign, *(add or ()), *(retire or ()), *(revoke or ())])
+    with alone_in(path.parent):  # of two changes at once none is lost
+        made = KeyList.load(path, private.public_key()) if path.exists() else KeyList(0, [])
+        for status, files in (("active", add), ("retired", retire), ("revoked", revoke)):
+            for file in files or ():
+                made = made.with_key(read_public(file), status, reason)
+        document = sign_list(made, private)
+        text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+        write_whole(path, text.encode(), force=True, inputs=[sign, *(add or ()), *(retire or ()), *(revoke or ())])
     if as_json:
         print_json(document)
     elif not quiet:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, no_password, print_json, say
+from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
 
 ledger = typer.Typer(
     help="Budget accounts: open, show, spend, export, check, mark, anchor, backup, grants.", no_args_is_help=True
@@ -19,7 +19,6 @@ Reference = Annotated[
     typer.Argument(
         metavar="URL#ACCOUNT",
         help="Like ledger.db#clinic or postgresql://host/db#clinic; env:NAME#clinic and file:PATH#clinic read a URL.",
-        callback=no_password,
     ),
 ]
 Adjacent = Annotated[str, typer.Option(help="replace-one or add-remove.")]
@@ -140,8 +139,8 @@ def spend(
     guarantee = parts[0].under(adjacency)
     if slack or times != 1:
         guarantee = Composition([(guarantee, times)], slack=slack, adjacency=adjacency)
-    refuse_two_documents(anchor, as_json)
     found = account(reference, anchor)
+    refuse_two_documents(found.anchor_place(), as_json)
     charge = found.spend(guarantee, key=key, unit=unit, mechanism=mechanism, reason=reason, who=who, dataset=dataset)
     if as_json:
         print_json({"entry": charge.number, "status": found.status()})
@@ -233,8 +232,9 @@ def begin_anchor(
 
     from gibbsafe.ledger import account
 
-    refuse_two_documents(anchor, as_json)
-    mark = account(reference, anchor).begin_anchor()
+    found = account(reference, anchor)
+    refuse_two_documents(found.anchor_place(), as_json)
+    mark = found.begin_anchor()
     if as_json:
         print_json(asdict(mark))
     elif not quiet:
@@ -265,9 +265,7 @@ def backup(
 
 @ledger.command("grants")
 def grants(
-    url: Annotated[
-        str | None, typer.Argument(metavar="[URL]", help="The PostgreSQL database, with --apply.", callback=no_password)
-    ] = None,
+    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="The PostgreSQL database, with --apply.")] = None,
     prefix: Annotated[str, typer.Option(help="Of the roles' names.")] = "gibbsafe",
     apply: Annotated[bool, typer.Option("--apply", help="Carry it out instead of printing it.")] = False,
     as_json: Json = False,

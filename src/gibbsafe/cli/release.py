@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, no_password, print_json, say
+from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
 
 if TYPE_CHECKING:
     from gibbsafe.ledger import Account, Charge
@@ -24,9 +24,7 @@ def release(
     *,
     data: Annotated[Path, typer.Option(help="The table: CSV, Parquet, Arrow or NumPy.")],
     out: Annotated[Path, typer.Option(help="Where the release is written; an existing file is kept.")] = Path("release.json"),
-    ledger: Annotated[
-        str | None, typer.Option(help="Account to charge, URL#account; by default the study's.", callback=no_password)
-    ] = None,
+    ledger: Annotated[str | None, typer.Option(help="Account to charge, URL#account; by default the study's.")] = None,
     no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Charge nobody: you keep the budget by yourself.")] = False,
     key: Annotated[str | None, typer.Option(help="Name of the charge; by default the plan's hash.")] = None,
     reason: Annotated[str, typer.Option(help="Why, for the ledger's readers.")] = "",
@@ -65,7 +63,6 @@ def release(
     from gibbsafe._files import require_free
     from gibbsafe.cli.inputs import parse_size
     from gibbsafe.cli.ledger import refuse_two_documents
-    from gibbsafe.data.sizes import require_room
     from gibbsafe.signing import key_id, read_private
     from gibbsafe.signing import sign as signed
     from gibbsafe.study import Study
@@ -76,20 +73,23 @@ def release(
         raise typer.BadParameter("--untrusted-study excludes --show-values and --clipping: they show what depends on records")
     if untrusted_study and ledger is None:
         raise typer.BadParameter("--untrusted-study needs --ledger: whoever wrote the study must not choose the account")
-    refuse_two_documents(anchor, as_json)
-    _require_packages()
     loaded = Study.load(study)
     made, room = loaded.plan(), parse_size(memory)
+    if untrusted_study:  # whoever wrote it chooses neither account, nor marks, nor the name of the data
+        loaded = replace(loaded, account=None, anchor=None, dataset=None)
     account = _account(loaded, ledger, no_ledger, anchor)
+    refuse_two_documents(None if account is None else account.anchor_place(), as_json)
+    named = dataset or loaded.dataset
+    if account is not None:
+        account.refuse_other_data(named)
     private = None if sign is None else read_private(sign)
     inputs = [study, data, *([] if sign is None else [sign])]
     require_free(out, force=force, inputs=inputs)
-    require_room(data, room)
     table = loaded.read(data)
     if clipping:
         _count_clipping(loaded, data)
     signer = None if private is None else key_id(private.public_key())
-    about = {"key": key, "reason": reason, "dataset": dataset or loaded.dataset, "signer": signer}
+    about = {"key": key, "reason": reason, "dataset": named, "signer": signer}
     deferred = None if account is None else DeferredCharge(account, about)
     released = made.release(
         table,
@@ -105,16 +105,6 @@ def release(
         released = signed(released, private)
     _write(released, out, deferred, force=force)
     _tell(released, out, deferred, as_json=as_json, quiet=quiet)
-
-
-def _require_packages() -> None:
-    """Refuse, before anything is charged, where a package that reads tables is missing."""
-    from gibbsafe.errors import GibbsafeError
-
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise GibbsafeError("tables are read by PyArrow, which is not installed: install gibbsafe[files]") from error
 
 
 @dataclass

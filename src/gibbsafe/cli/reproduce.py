@@ -75,7 +75,7 @@ def minami_figure1(
     from gibbsafe.reproduce import minami
 
     require_free(out, force=force)
-    minami.figure1(out)
+    minami.figure1(out, force=force)
     tell_figure(out, as_json)
 
 
@@ -118,5 +118,5 @@ def dimitrakakis_figure1(
     from gibbsafe.reproduce import dimitrakakis
 
     require_free(out, force=force)
-    dimitrakakis.figure1(out)
+    dimitrakakis.figure1(out, force=force)
     tell_figure(out, as_json)

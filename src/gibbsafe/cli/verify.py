@@ -32,12 +32,11 @@ def verify(
     `gibbsafe verify release.json --public-key curator.key.pub`
     """
     from gibbsafe.release import Release
-    from gibbsafe.release import verify as check
 
     if key_list is not None and public_key is None:
         raise typer.BadParameter("--key-list needs --public-key, the key that signed it")
-    certificate = check(release, public_key=public_key, key_list=key_list)
-    signature = Release.load(release).signature
+    loaded = Release.load(release, public_key=public_key, key_list=key_list)  # once: the file may be another the next moment
+    certificate, signature = loaded.certificate, loaded.signature
     words = "unsigned" if signature is None else f"signed by key {signature['key']}"
     words += "" if signature is None else ", which holds" if public_key else ", which was not checked: pass --public-key"
     if as_json:

@@ -56,13 +56,20 @@ class Census:
             raise GibbsafeError("model: its encoding has not one row per record, so that nobody can tell whose row is which")
         self._rows += rows
         if self._cap is None:
+            self._refuse_more(self._rows)
             return block
         if persons is None:
             raise DomainError("persons: rows_per_person is declared, so pass an identifier per row (persons=...)")
         if persons.shape != (rows,):
             raise DomainError("persons: not one identifier per row", private=f"shape {persons.shape} for {rows} rows")
         kept = self._cap.keep(persons)
+        self._refuse_more(self._cap.persons)
         return Blocks(block.rows[kept], None if block.targets is None else block.targets[kept])
+
+    def _refuse_more(self, found: int) -> None:
+        """Refuse at once what has more than the plan's n already, however long it goes on."""
+        if self._unit.n is not None and found > self._unit.n:
+            self._unit.check(found)
 
     def close(self) -> None:
         """Compare with the plan's n."""

@@ -21,6 +21,8 @@ from gibbsafe._validate import fail
 
 __all__ = ["CsvFormat", "count_records", "delimiter_of", "open_text", "read_leniently"]
 
+#: Most characters of a record that are read; PyArrow's reader refuses longer ones, too.
+LONGEST_RECORD = 2**23
 TRUE, FALSE = {"true", "1"}, {"false", "0"}
 
 
@@ -53,15 +55,57 @@ def open_text(path: Path, written: CsvFormat, errors: str = "strict") -> Iterato
         yield text
 
 
+class _Lines:
+    """The lines of a text for a reader of records, which tells when it has made one: a record without end is an error."""
+
+    def __init__(self, text: Any) -> None:
+        self._text, self._length = text, 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line: str = self._text.readline(LONGEST_RECORD + 1)
+        if not line:
+            raise StopIteration
+        self._length += len(line)
+        if self._length > LONGEST_RECORD:
+            self._length = 0
+            while line and not line.endswith(("\n", "\r")):
+                line = self._text.readline(LONGEST_RECORD)
+            raise csv.Error("a record is too long")
+        return line
+
+    def finish(self) -> None:
+        """Begin another record."""
+        self._length = 0
+
+
+def _each_record(text: Any, delimiter: str) -> Iterator[list[str] | None]:
+    """Yield every record; None for one that cannot be read, or is longer than any is read."""
+    lines = _Lines(text)
+    reader = csv.reader(lines, delimiter=delimiter)
+    while True:
+        record: list[str] | None
+        try:
+            record = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            record = None
+        lines.finish()
+        yield record
+
+
 @contextmanager
-def _records(path: Path, written: CsvFormat) -> Iterator[Iterator[list[str]]]:
-    """Give every record after the header, none refused; empty lines are none."""
+def _records(path: Path, written: CsvFormat) -> Iterator[Iterator[list[str] | None]]:
+    """Give every record after the header, none refused (None: cannot be read); empty lines are none."""
     before = csv.field_size_limit(sys.maxsize)
     try:
         with open_text(path, written, errors="replace") as text:
-            reader = csv.reader(text, delimiter=delimiter_of(path, written))
-            next(reader, None)
-            yield (record for record in reader if record)
+            records = _each_record(text, delimiter_of(path, written))
+            next(records, None)
+            yield (record for record in records if record != [])
     finally:
         csv.field_size_limit(before)
 
@@ -82,7 +126,7 @@ def read_leniently(
     places = [(name, header.index(name), kind) for name, kind in wanted.items()]
     nothing = [""] * len(header)
     with _records(path, written) as records:
-        while piece := [each if len(each) == len(header) else nothing for each in islice(records, batch_rows)]:
+        while piece := [each if each and len(each) == len(header) else nothing for each in islice(records, batch_rows)]:
             yield {name: [_entry(record[k], kind, written.decimal) for record in piece] for name, k, kind in places}
 
 

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from gibbsafe.data.archives import ArchiveColumn, archive_columns, is_archive
 from gibbsafe.data.csv_text import CsvFormat, count_records, delimiter_of, open_text, read_leniently
 from gibbsafe.data.sources import readable_text
 from gibbsafe.errors import DomainError, GibbsafeError
@@ -20,6 +21,7 @@ from gibbsafe.errors import DomainError, GibbsafeError
 __all__ = ["CsvFormat", "FileTable", "column_names"]
 
 BATCH_ROWS = 16_384
+MOST_ROWS = 65_536
 CSV_BLOCK = 2**23
 #: Most characters of a header that are read.
 LONGEST_LINE = 2**20
@@ -162,7 +164,9 @@ def _read_csv(table: FileTable) -> Iterator[Any]:
                 decimal_point=table.csv_format.decimal,
             ),
         )
-        yield from reader
+        for batch in reader:
+            for start in range(0, batch.num_rows, MOST_ROWS):  # short rows: a block has millions
+                yield batch.slice(start, MOST_ROWS)
     except pa.ArrowInvalid as error:
         if "Empty CSV file" in str(error):  # a header and nothing else
             return
@@ -235,7 +239,24 @@ def _read_arrow(table: FileTable) -> Iterator[Any]:
             names, schema, batches = table.check(stream.schema.names), stream.schema, iter(stream)
         yield _no_rows(schema, names)
         for batch in batches:
-            yield batch.select(names)
+            chosen = batch.select(names)
+            for column in chosen.columns:
+                _require_sound(column)
+            yield chosen
+
+
+def _require_sound(column: Any) -> None:
+    """Refuse a column whose offsets or codes point outside it: PyArrow believes the file, and would read foreign memory.
+
+    Whether texts are UTF-8 is no matter of form, and left to whoever reads them.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        _require_sound(column.dictionary)
+        column = pa.DictionaryArray.from_arrays(column.indices, pa.nulls(len(column.dictionary)))  # refuses codes outside
+    plain = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}.get(column.type)
+    (column if plain is None else column.view(plain)).validate(full=True)
 
 
 def _arrow_rows(table: FileTable) -> int:
@@ -261,9 +282,9 @@ def _arrow_names(table: FileTable) -> list[str]:
 
 def _numpy_columns(table: FileTable) -> Mapping[str, Any]:
     """Return a NumPy file's columns: fields of a structured array, arrays of an archive, or a matrix in the study's order."""
-    loaded = np.load(table.path, mmap_mode="r" if table.path.suffix == ".npy" else None, allow_pickle=False)
-    if not isinstance(loaded, np.ndarray):
-        return {name: loaded[name] for name in loaded.files if not table.wanted or name in table.wanted}
+    if is_archive(table.path):
+        return archive_columns(table.path, table.wanted)
+    loaded = np.load(table.path, mmap_mode="r", allow_pickle=False)
     if loaded.dtype.names:
         return {name: loaded[name] for name in loaded.dtype.names}
     if loaded.ndim != 2 or (table.wanted and loaded.shape[1] != len(table.wanted)):
@@ -281,14 +302,22 @@ def _numpy_rows(table: FileTable) -> int:
     return int(next(iter(lengths))[0])
 
 
+def _numpy_pieces(column: Any) -> Iterator[Any]:
+    """Yield the entries of a column in batches; one without entries if it has none."""
+    if isinstance(column, ArchiveColumn):
+        yield from column.pieces(BATCH_ROWS) if column.shape[0] else [np.empty(0, dtype=column.dtype)]
+        return
+    for start in range(0, max(len(column), 1), BATCH_ROWS):
+        yield np.ascontiguousarray(column[start : start + BATCH_ROWS])
+
+
 def _read_numpy(table: FileTable) -> Iterator[Any]:
     import pyarrow as pa
 
     columns = _numpy_columns(table)
-    names, rows = table.check(list(columns)), _numpy_rows(table)
-    for start in range(0, max(rows, 1), BATCH_ROWS):
-        part = {name: np.ascontiguousarray(columns[name][start : start + BATCH_ROWS]) for name in names}
-        yield pa.RecordBatch.from_pydict({name: pa.array(values) for name, values in part.items()})
+    names, _ = table.check(list(columns)), _numpy_rows(table)
+    for pieces in zip(*(_numpy_pieces(columns[name]) for name in names), strict=True):
+        yield pa.RecordBatch.from_pydict({name: pa.array(values) for name, values in zip(names, pieces, strict=True)})
 
 
 # -- which is which -------------------------------------------------------------------------------------------------------

@@ -21,12 +21,23 @@ __all__ = [
     "read_rows",
     "read_states",
     "readable_text",
+    "require_readable",
 ]
 
 
 def is_table(data: Any) -> bool:
     """Whether the data are a table with named columns, by the Arrow C stream."""
     return hasattr(data, "__arrow_c_stream__")
+
+
+def require_readable(data: Any) -> None:
+    """Refuse a table where the package that reads tables is missing: before anything is charged for it."""
+    if not is_table(data):
+        return
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise DomainError("tables need PyArrow: install gibbsafe[files], or pass arrays") from error
 
 
 def batches_of(data: Any, on_invalid: str = "error") -> Iterator[Any]:
@@ -110,10 +121,9 @@ def _columns(table: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 def _reader(table: Any, wanted: Sequence[str]) -> Any:
     """Open a table's stream if every wanted column is there once."""
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise DomainError("tables need PyArrow: install gibbsafe[files], or pass arrays") from error
+    require_readable(table)
+    import pyarrow as pa
+
     reader = pa.RecordBatchReader.from_stream(table)
     present = reader.schema.names
     for name in wanted:

@@ -19,10 +19,12 @@ import numpy.typing as npt
 from gibbsafe.data.blocks import DEFAULT_BLOCK_ROWS, BlockFunction, Blocks, RowBlocks, add_up
 from gibbsafe.errors import GibbsafeError
 
-__all__ = ["SpilledBlocks", "Spool"]
+__all__ = ["DEFAULT_MEMORY", "SpilledBlocks", "Spool"]
 
 #: How much is read at a time, in bytes: several blocks of a reduction.
 READ_BYTES = 2**22
+#: The memory limit, in bytes, of whoever names none, so that nothing fills a machine's memory by itself.
+DEFAULT_MEMORY = 2**32
 #: Share of the memory limit that encoded rows may take before they go to the file.
 IN_MEMORY = 0.25
 
@@ -105,7 +107,7 @@ class Spool:
     """Collects encoded blocks: in memory up to the limit (bytes), beyond it in a file without a name."""
 
     def __init__(self, memory: int | None = None) -> None:
-        self._limit = None if memory is None else int(memory * IN_MEMORY)
+        self._limit = int((DEFAULT_MEMORY if memory is None else memory) * IN_MEMORY)
         self._kept: list[Blocks] = []
         self._bytes = self._rows = 0
         self._files: tuple[NamelessFile, NamelessFile | None] | None = None
@@ -117,7 +119,7 @@ class Spool:
         self._rows += block.n_rows
         self._bytes += block.rows.nbytes + (0 if block.targets is None else block.targets.nbytes)
         self._kept.append(block)
-        if self._limit is not None and self._bytes > self._limit:
+        if self._bytes > self._limit:
             self._spill()
 
     def _spill(self) -> None:
@@ -132,7 +134,7 @@ class Spool:
                 if targets_file is not None and block.targets is not None:
                     targets_file.append(block.targets)
         self._kept = []
-        self._bytes = self._limit or 0  # every further block goes to the file at once
+        self._bytes = self._limit  # every further block goes to the file at once
 
     def finish(self) -> RowBlocks:
         """Return all records."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.data.census import Census, Unit, array_rows
 from gibbsafe.data.sources import batches_of, is_table
-from gibbsafe.data.spool import Spool
+from gibbsafe.data.spool import DEFAULT_MEMORY, Spool
 from gibbsafe.errors import DomainError
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ __all__ = ["count_rows", "encode_records"]
 
 #: Most rows of a piece, and the share of the memory limit that its numbers may take.
 MOST_ROWS = 65_536
-PIECE_SHARE = 1 / 32
-DEFAULT_MEMORY = 2**30
+PIECE_SHARE = 1 / 128
 
 
 def encode_records(

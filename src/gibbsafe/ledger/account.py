@@ -155,6 +155,10 @@ class Account:
         except GibbsafeError as error:
             raise GibbsafeError(f"{error}; entry {mark.entries - 1} is charged, and nothing is released under it") from error
 
+    def anchor_place(self) -> str | None:
+        """Return where the account's marks are: as it was told, or else as it was opened."""
+        return self.anchor or self._read().opening.get("anchor")
+
     def begin_anchor(self) -> Mark:
         """Write a mark of the account as it is now: the first one, or one that the marks before agree with."""
         state = self._read()
@@ -175,12 +179,17 @@ class Account:
                 "the generator out, or open an account for tests with seeded=True"
             )
 
+    def refuse_other_data(self, dataset: str | None) -> None:
+        """Refuse a charge for another data set than the account's, before anything is read."""
+        self._refuse_other_data(self._read(), dataset)
+
     def _refuse_other_data(self, state: State, dataset: str | None) -> None:
         bound = state.opening.get("dataset")
         if dataset != bound and (bound is not None or dataset is not None):
             stated = "none" if dataset is None else repr(dataset)
             opened = "without one" if bound is None else f"for {bound!r}"
-            raise BudgetError(f"dataset = {stated}: account {self.name!r} was opened {opened}; name the same data set")
+            remedy = "leave the id out" if bound is None else "pass the same id (--dataset)"
+            raise BudgetError(f"dataset = {stated}: account {self.name!r} was opened {opened}; {remedy}")
 
     def _refuse_second(self, state: State, key: str) -> None:
         found = state.charge_of(key)

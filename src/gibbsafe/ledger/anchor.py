@@ -71,17 +71,25 @@ class FileAnchor:
 
     def newest(self, account: str) -> Mark | None:
         """Return the account's mark with the most entries; a line torn by a crash is of a charge that released nothing."""
-        try:
-            lines = self.path.read_bytes().splitlines()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise GibbsafeError(f"anchor {self}: cannot be read ({error.strerror or error})") from error
-        marks = [mark for mark in map(_read_line, lines) if mark is not None and mark.account == account]
+        marks = [mark for mark in self._marks() if mark.account == account]
         return max(marks, key=lambda mark: mark.entries, default=None)
 
+    def _marks(self) -> list[Mark]:
+        """Return every mark; refuse a file of something else, so that no mark is ever written into a ledger or a table."""
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise GibbsafeError(f"anchor {self}: cannot be read ({error.strerror or error})") from error
+        marks = [mark for mark in map(_read_line, content.splitlines()) if mark is not None]
+        if content.strip() and not marks and not content.startswith(b'\n{"account":'):  # the first mark, torn by a crash
+            raise GibbsafeError(f"anchor {self}: a file of something else, without a mark; choose another name")
+        return marks
+
     def append(self, mark: Mark) -> None:
-        """Add a line in one write and flush it to disk, with the folder if the file is new."""
+        """Add a line in one write and flush it to disk, with the folder if the file is new; another file is left alone."""
+        self._marks()
         try:
             new = not self.path.exists()
             handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

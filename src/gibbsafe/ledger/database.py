@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gibbsafe._validate import fail
-from gibbsafe.errors import GibbsafeError
+from gibbsafe.errors import GibbsafeError, ParameterError
 from gibbsafe.ledger.secret import masked, resolve, without_secrets
 
 if TYPE_CHECKING:
@@ -191,6 +191,10 @@ class Database:
         except ImportError as error:
             raise GibbsafeError(
                 f"ledger {self}: the database driver is not installed ({error}); install gibbsafe[ledger]"
+            ) from error
+        except UnicodeEncodeError as error:  # bytes of an argument that are no text
+            raise ParameterError(
+                f"ledger {self}: a name, key or reason is no text that can be stored; write it in UTF-8"
             ) from error
         except UnicodeDecodeError as error:  # the driver quotes a damaged file
             raise GibbsafeError(f"ledger {self}: the file is damaged; restore it from a backup") from error

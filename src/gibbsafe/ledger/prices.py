@@ -10,10 +10,10 @@ from gibbsafe.errors import BudgetError
 from gibbsafe.ledger.caps import CURRENCIES, Caps
 from gibbsafe.ledger.units import charge_units
 from gibbsafe.plan import Plan
-from gibbsafe.privacy import Adjacency, ApproximateDP, Composition, EstimatedPrivacy, Guarantee, MetricDP
+from gibbsafe.privacy import Adjacency, ApproximateDP, Budget, Composition, EstimatedPrivacy, Guarantee, MetricDP
 from gibbsafe.privacy.composition import compose
 
-__all__ = ["Terms", "of_plan", "price", "proved"]
+__all__ = ["Terms", "charged", "of_plan", "price", "proved"]
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,19 @@ def proved(claim: Any, distance: float | None = None) -> Guarantee:
 
 
 def of_plan(plan: Plan) -> Guarantee:
+    """Return what a plan is charged for."""
+    return charged(plan.guarantee, plan.budget)
+
+
+def charged(guarantee: Guarantee, budget: Budget) -> Guarantee:
     """Return what a plan is charged for: its guarantee, or the (ε, δ) it was planned for where no currency describes it.
 
     An exact profile (an untrimmed Beta posterior) has no μ, no ρ and no pure ε. It enters like an external (ε, δ)-DP release: by
     its ε at the plan's own δ, and by that δ, for which the account needs a reserve.
     """
-    guarantee = plan.guarantee
     if any(_pair(guarantee, currency) is not None for currency in CURRENCIES):
         return guarantee
-    return ApproximateDP(plan.budget.claim(guarantee), plan.budget.delta, adjacency=guarantee.adjacency)
+    return ApproximateDP(budget.claim(guarantee), budget.delta, adjacency=guarantee.adjacency)
 
 
 def _pair(guarantee: Guarantee, currency: str) -> tuple[float, float] | None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gibbsafe.errors import CertificateError, GibbsafeError
 from gibbsafe.ledger.caps import Caps, caps_for, claimed_delta
 from gibbsafe.ledger.journal import START, canonical, digest, link
-from gibbsafe.ledger.prices import Terms, price
+from gibbsafe.ledger.prices import Terms, charged, price
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
 
 if TYPE_CHECKING:
@@ -116,18 +116,16 @@ def _follow_chain(row: Any, journal: Sequence[Any]) -> list[dict[str, Any]]:
 def _is_plan(text: str, body: Mapping[str, Any]) -> bool:
     """Whether a plan is the one of the entry, by its hash and by the guarantee that was charged.
 
-    A guarantee that no currency describes is charged as the (ε, δ) of the plan, by its δ.
+    A guarantee that no currency describes is charged as the (ε, δ) of the plan.
     """
-    if digest(text) != body["plan_sha256"]:
-        return False
-    guarantee, delta = _claims_of(text)
-    return canonical(body["guarantee"]) == guarantee or (delta > 0 and body["guarantee"].get("delta") == delta)
+    return digest(text) == body["plan_sha256"] and canonical(body["guarantee"]) == _charged(text)
 
 
 @lru_cache(maxsize=1024)
-def _claims_of(plan: str) -> tuple[str, float]:
+def _charged(plan: str) -> str:
+    """Return the guarantee that a plan is charged for."""
     content = json.loads(plan)
-    return canonical(content["guarantee"]), content["budget"]["delta"]
+    return canonical(charged(Guarantee.from_dict(content["guarantee"]), Budget(**content["budget"])).to_dict())
 
 
 def _read_opening(row: Any, first: Mapping[str, Any]) -> dict[str, Any]:

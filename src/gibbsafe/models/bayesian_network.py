@@ -28,7 +28,10 @@ __all__ = ["BayesianNetwork"]
 COUNTED_ROWS = 16_384
 #: Most joint cells of nodes that are counted together: they stay in the processor's nearest cache.
 JOINT_CELLS = 4096
-#: Most conditional probabilities of a network.
+#: Most nodes of a network: checking it takes time and memory in proportion to their number and that of their parents.
+MOST_NODES = 10_000
+#: Most parents of a node, and most conditional probabilities of a network.
+MOST_PARENTS = 24
 MOST_CELLS = 50_000_000
 
 
@@ -37,12 +40,13 @@ def _pairs(name: str, value: Any) -> list[tuple[str, Any]]:
     pairs = list(value.items()) if isinstance(value, Mapping) else value
     if not isinstance(pairs, list | tuple) or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
         fail(name, value, "a mapping from nodes, or a list of pairs")
-    names = [pair[0] for pair in pairs]
-    for node in names:
+    seen: set[str] = set()
+    for node, _ in pairs:
         if not isinstance(node, str) or not node:
             fail(name, node, "named by texts that are not empty")
-        if names.count(node) > 1:
+        if node in seen:
             fail(name, node, "declared once", "nodes must have different names")
+        seen.add(node)
     return [(node, each) for node, each in pairs]
 
 
@@ -77,8 +81,8 @@ class BayesianNetwork(TableFamily):
 
     def __post_init__(self) -> None:
         states = {node: check_states(f"states of {node!r}", each) for node, each in _pairs("states", self.states)}
-        if not states:
-            fail("states", self.states, "declared for at least one node")
+        if not 1 <= len(states) <= MOST_NODES:
+            fail("states", f"of {len(states):,} nodes", f"declared for 1 to {MOST_NODES:,} nodes")
         parents = {node: self._check_parents(node, each, states) for node, each in _pairs("parents", self.parents)}
         object.__setattr__(self, "states", states)
         object.__setattr__(self, "parents", {node: parents.get(node, ()) for node in states})
@@ -92,14 +96,16 @@ class BayesianNetwork(TableFamily):
     @staticmethod
     def _check_parents(node: str, parents: Any, states: Mapping[str, Any]) -> tuple[str, ...]:
         if node not in states:
-            fail("parents", node, f"of declared nodes {list(states)}")
+            fail("parents", node, f"of declared nodes {list(states)[:20]}")
         if isinstance(parents, str) or not isinstance(parents, Sequence):
             fail(f"parents of {node!r}", parents, "a list of nodes")
+        if len(parents) > MOST_PARENTS:
+            fail(f"parents of {node!r}", len(parents), f"at most {MOST_PARENTS}", "each doubles the probabilities, or more")
         for parent in parents:
-            if parent not in states:
+            if not isinstance(parent, str) or parent not in states:
                 fail(f"parents of {node!r}", parent, "a declared node", "declare its states")
-            if list(parents).count(parent) > 1:
-                fail(f"parents of {node!r}", parent, "named once")
+        if len(set(parents)) < len(parents):
+            fail(f"parents of {node!r}", list(parents), "named once each")
         return tuple(parents)
 
     def _check_smallest(self, states: Mapping[str, tuple[Any, ...]]) -> dict[str, float]:
@@ -121,21 +127,31 @@ class BayesianNetwork(TableFamily):
     @cached_property
     def order(self) -> tuple[str, ...]:
         """The nodes, parents before children; a cycle is refused."""
-        placed: dict[str, None] = {}
-        waiting = list(self.states)
-        while waiting:
-            ready = [node for node in waiting if all(parent in placed for parent in self.parents[node])]
-            if not ready:
-                fail("parents", sorted(waiting), "free of cycles", "no order puts these nodes after their parents")
-            placed.update(dict.fromkeys(ready))
-            waiting = [node for node in waiting if node not in placed]
+        missing = {node: len(parents) for node, parents in self.parents.items()}
+        placed = [node for node, parents in missing.items() if not parents]
+        for node in placed:  # which grows meanwhile: by nodes whose last parent was placed
+            for child in self._children[node]:
+                missing[child] -= 1
+                if not missing[child]:
+                    placed.append(child)
+        if len(placed) < len(missing):
+            waiting = sorted(node for node, parents in missing.items() if parents)
+            fail("parents", waiting[:20], "free of cycles", "no order puts these nodes after their parents")
         return tuple(placed)
+
+    @cached_property
+    def _children(self) -> dict[str, list[str]]:
+        children: dict[str, list[str]] = {node: [] for node in self.states}
+        for child, parents in self.parents.items():
+            for parent in parents:
+                children[parent].append(child)
+        return children
 
     def children(self, node: str) -> tuple[str, ...]:
         """Return the nodes of which ``node`` is a parent."""
         if node not in self.states:
             fail("node", node, f"one of {', '.join(self.states)}")
-        return tuple(child for child in self.states if node in self.parents[child])
+        return tuple(self._children[node])
 
     # -- parameters ----------------------------------------------------------------------------------------------
 

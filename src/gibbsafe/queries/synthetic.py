@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SyntheticRows", "simulate"]
 
+#: Most synthetic rows of one table: they are made in memory.
+MOST_ROWS = 100_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class SyntheticRows:
@@ -61,7 +64,7 @@ def simulate(release: Release, rows: int, features: Any, generator: np.random.Ge
     Even shares instead of a random draw for every row: the share of each draw is then the same in every synthetic table, which
     removes the noise of choosing. Randomness needs no secrecy here, since the draws are public.
     """
-    total, model = count("rows", rows), release.plan.model
+    total, model = count("rows", rows, most=MOST_ROWS), release.plan.model
     given = None if features is None else np.asarray(features)
     if isinstance(model, LinearModel):
         if given is None:

@@ -176,12 +176,12 @@ def _curves(law: LipschitzLaw) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarra
     yield grid, law.steepest().lower_bound(grid)
 
 
-def figure1(path: Path) -> None:
+def figure1(path: Path, *, force: bool = False) -> None:
     """Draw both panels of Figure 1: ξ(Θ_L), its highest lower bounds with L₀ = inf ℓ, and the uniform Lipschitz constants."""
     from gibbsafe.reproduce.plotting import figure
 
     looks = {0.2: ("#a63603", "--", "x"), 0.05: ("#08519c", "-", "o")}
-    with figure(path, "Lipschitz constant L", "prior mass of Θ_L", width=9.6, height=4.2) as left:
+    with figure(path, "Lipschitz constant L", "prior mass of Θ_L", width=9.6, height=4.2, force=force) as left:
         grid = left.figure.add_gridspec(1, 2)
         left.set_subplotspec(grid[0])
         right = left.figure.add_subplot(grid[1], sharey=left)

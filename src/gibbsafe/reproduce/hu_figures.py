@@ -87,12 +87,12 @@ def figure1(
     return rows
 
 
-def draw_figure1(rows: list[dict[str, Any]], path: Path) -> None:
+def draw_figure1(rows: list[dict[str, Any]], path: Path, *, force: bool = False) -> None:
     """Draw box plots of the mean squared error, one panel per conversion; the clean mean's average error as short lines."""
     from gibbsafe.reproduce.plotting import panels
 
     sizes = sorted({row["n"] for row in rows})
-    with panels(path, 1, 2, width=13, height=4.8) as axes:
+    with panels(path, 1, 2, width=13, height=4.8, force=force) as axes:
         for panel, conversion in zip(axes.flat, ("paper", "corrected"), strict=True):
             shown = [row for row in rows if row["conversion"] in {"none", conversion}]
             _draw_boxes(panel, shown, sizes)
@@ -179,11 +179,11 @@ def figure2(
     return rows
 
 
-def draw_figure2(rows: list[dict[str, Any]], path: Path) -> None:
+def draw_figure2(rows: list[dict[str, Any]], path: Path, *, force: bool = False) -> None:
     """Draw ε̂ against n on linear (Figure 2) and logarithmic axes (Figure 3), with the fitted powers continued palely."""
     from gibbsafe.reproduce.plotting import panels
 
-    with panels(path, 2, 3, width=12, height=7) as axes:
+    with panels(path, 2, 3, width=12, height=7, force=force) as axes:
         for column, name in enumerate(("linear", "logistic", "Cauchy")):
             for line, scale in enumerate(("linear", "log")):
                 panel = axes[line][column]

@@ -116,14 +116,14 @@ def numbers() -> list[Number]:
     return [*_mean_numbers(), *_bernoulli_numbers(), *_rule_numbers()]
 
 
-def figure1(path: Path) -> None:
+def figure1(path: Path, *, force: bool = False) -> None:
     """Draw the paper's Figure 1: why a Lipschitz analysis does not pay for the size of the parameter space."""
     from gibbsafe.reproduce.plotting import figure
 
     theta = np.linspace(-6, 6, 401)
     positive, negative = np.logaddexp(0, -theta), np.logaddexp(0, theta)
     slope = 1 / (1 + np.exp(theta))
-    with figure(path, "parameter θ (z = 1)", "", width=7.0, height=4.2) as axes:
+    with figure(path, "parameter θ (z = 1)", "", width=7.0, height=4.2, force=force) as axes:
         axes.plot(theta, positive, color="#9ecae1", label="loss at label +1")
         axes.plot(theta, negative, color="#fdae6b", label="loss at label −1")
         axes.plot(theta, np.abs(positive - negative), color="#08519c", linewidth=2, label="difference of losses (grows with Θ)")

@@ -15,17 +15,24 @@ __all__ = ["figure", "panels"]
 
 
 @contextmanager
-def figure(path: Path | str, x_label: str, y_label: str, *, width: float = 6.4, height: float = 4.0) -> Iterator[Any]:
-    """Yield axes to draw on and write the picture to ``path``, whole or not at all."""
-    with panels(path, 1, 1, width=width, height=height) as axes:
+def figure(
+    path: Path | str, x_label: str, y_label: str, *, width: float = 6.4, height: float = 4.0, force: bool = False
+) -> Iterator[Any]:
+    """Yield axes to draw on and write the picture as `panels` does."""
+    with panels(path, 1, 1, width=width, height=height, force=force) as axes:
         axes[0, 0].set_xlabel(x_label)
         axes[0, 0].set_ylabel(y_label)
         yield axes[0, 0]
 
 
 @contextmanager
-def panels(path: Path | str, rows: int, columns: int, *, width: float = 10.0, height: float = 4.0) -> Iterator[Any]:
-    """Yield an array of axes to draw on and write the picture to ``path``, whole or not at all."""
+def panels(
+    path: Path | str, rows: int, columns: int, *, width: float = 10.0, height: float = 4.0, force: bool = False
+) -> Iterator[Any]:
+    """Yield an array of axes to draw on and write the picture to ``path``, whole or not at all.
+
+    An existing file is kept unless ``force`` says otherwise: of two pictures written at once to one path one is refused.
+    """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -43,4 +50,4 @@ def panels(path: Path | str, rows: int, columns: int, *, width: float = 10.0, he
         drawing.savefig(buffer, dpi=160, format=target.suffix.lstrip(".") or "png")
     except ValueError as error:
         raise GibbsafeError(f"{target}: {error}") from error
-    write_whole(target, buffer.getvalue(), force=True)  # commands refuse a name that is taken before they begin
+    write_whole(target, buffer.getvalue(), force=force)
