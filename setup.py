@@ -1,4 +1,4 @@
-"""The one compiled part, `gibbsafe._kernels`, is optional: where it cannot be built, NumPy and SciPy do its work."""
+"""The one compiled part, `gibbsafe.losses._kernels`, is optional: where it cannot be built, NumPy and SciPy do its work."""
 
 import numpy
 from setuptools import Extension, setup
@@ -6,7 +6,7 @@ from setuptools import Extension, setup
 setup(
     ext_modules=[
         Extension(
-            "gibbsafe._kernels",
+            "gibbsafe.losses._kernels",
             ["src/gibbsafe/_kernels.c"],
             include_dirs=[numpy.get_include()],
             # Beside optimisation, what allows vector instructions: no errno, no traps, the one sum marked for it in any order.

@@ -85,8 +85,8 @@ def squeeze_distance(made: Any, generator: np.random.Generator) -> tuple[int, fl
     Raises `AssertionError` where one is on the wrong side by more than its margin.
     """
     from gibbsafe.data.compression import merge_identical
-    from gibbsafe.models.model import EncodingOptions
-    from gibbsafe.samplers import shell
+    from gibbsafe.data.options import EncodingOptions
+    from gibbsafe.samplers.shell import sample as shell
 
     acceptance = load(HERE / "shell_acceptance.py")
     stage, model = made.plan.stages[0], made.plan.model

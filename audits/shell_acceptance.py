@@ -20,16 +20,19 @@ from pathlib import Path
 import numpy as np
 
 from gibbsafe.data import Blocks
-from gibbsafe.models.losses import LogisticLoss, Loss, PseudoHuberLoss, SoftHingeLoss, SoftPinballLoss
-from gibbsafe.samplers.envelope import Certificates
-from gibbsafe.samplers.fourth import certified_fourth_moment, fourth_moments
-from gibbsafe.samplers.moments import FAR_RADII, NEAR_RADII, Frame, cubic, grams, taylor
+from gibbsafe.losses.base import Loss
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
+from gibbsafe.losses.soft_step import SoftHingeLoss, SoftPinballLoss
+from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.samplers.newton import Mode, find_mode
-from gibbsafe.samplers.posterior import GibbsPosterior
-from gibbsafe.samplers.proposals import Proposals, build_mixture
-from gibbsafe.samplers.screen import build_screen
-from gibbsafe.samplers.shell import ShellEnvelope
-from gibbsafe.samplers.squeeze import Squeeze, build_squeeze
+from gibbsafe.samplers.shell.envelope import Certificates
+from gibbsafe.samplers.shell.fourth_moment import certified_fourth_moment, fourth_moments
+from gibbsafe.samplers.shell.proposals import Proposals, build_mixture
+from gibbsafe.samplers.shell.sample import ShellEnvelope
+from gibbsafe.samplers.shell.screen import build_screen
+from gibbsafe.samplers.shell.squeeze import Squeeze, build_squeeze
+from gibbsafe.samplers.shell.sums import FAR_RADII, NEAR_RADII, Frame, cubic, grams, taylor
 
 #: Into how many parts the proposals fall, each kept when it is done.
 UNITS = 40

@@ -20,8 +20,8 @@ from speed import nutpie_times
 
 import gibbsafe as gs
 from gibbsafe.data.compression import merge_identical
+from gibbsafe.data.options import EncodingOptions
 from gibbsafe.errors import GibbsafeError
-from gibbsafe.models.model import EncodingOptions
 from gibbsafe.samplers import SAMPLERS
 
 BUDGET = gs.Budget(1.0, 1e-6)

@@ -107,7 +107,7 @@ def versions(*packages):
 
 def machine():
     """Return what the machine says of itself, and whether passes ran by gibbsafe's compiled loops."""
-    from gibbsafe.kernels import is_compiled
+    from gibbsafe.losses.kernels import is_compiled
 
     found = {"processor": platform.machine(), "cores": os.cpu_count(), "threads": int(THREADS), "system": platform.system()}
     return found | {"compiled": is_compiled()}

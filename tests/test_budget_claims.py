@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
-from gibbsafe.certificate import certify, check_certificate
 from gibbsafe.privacy import GaussianDP, Guarantee
+from gibbsafe.release.certificate import certify, check_certificate
 from gibbsafe.theorems.langevin_last_iterate import last_iterate_mu
 
 BUDGET = gs.Budget(1.0, 1e-6)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gibbsafe as gs
-from gibbsafe.columns import Column
-from gibbsafe.design import Design
+from gibbsafe.domains.column import Column
+from gibbsafe.domains.encoding import Design
 
 AGE = Column("age", bounds=(17, 90), scale="unit")
 GAIN = Column("gain", bounds=(0, 99999), transform="log1p")

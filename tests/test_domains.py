@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import gibbsafe as gs
-from gibbsafe.domains import Ball, Box, Categories, Interval, Labels, clip_rows
+from gibbsafe.domains.ball import Ball, clip_rows
+from gibbsafe.domains.box import Box
+from gibbsafe.domains.interval import Interval
+from gibbsafe.domains.labels import Categories, Labels
 
 wild = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gibbsafe import kernels
+from gibbsafe.losses import kernels
 
-compiled = pytest.mark.skipif(not kernels.is_compiled(), reason="gibbsafe._kernels was not built: no C compiler at installation")
+compiled = pytest.mark.skipif(
+    not kernels.is_compiled(), reason="gibbsafe.losses._kernels was not built: no C compiler at installation"
+)
 
 HIGHEST = math.log(np.finfo(float).max)
 

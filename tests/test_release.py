@@ -309,7 +309,7 @@ FREE = {("certificate", "version"), ("plan", "prior_given")}
 
 
 def test_verify_rejects_every_single_field_change(made, tmp_path):
-    from gibbsafe.release import _digest
+    from gibbsafe.release.files import digest as _digest
 
     path = tmp_path / "release.json"
     made.save(path)
@@ -331,7 +331,7 @@ def test_verify_rejects_every_single_field_change(made, tmp_path):
 
 
 def test_verify_rejects_changed_draws_and_names(made, tmp_path):
-    from gibbsafe.release import _digest
+    from gibbsafe.release.files import digest as _digest
 
     document = json.loads(json.dumps(made.to_dict()))
     for change in (
@@ -399,7 +399,7 @@ def neighbours(adjacency, d, rng):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_exact_neighbours_never_exceed_the_budget(adjacency, intercept):
     """The budget holds for exact posteriors, in one and two dimensions, both directions; and is nearly spent."""
-    from gibbsafe.models.model import EncodingOptions
+    from gibbsafe.data.options import EncodingOptions
     from gibbsafe.privacy.profiles import gaussian_delta
 
     rng = seeded(11)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import gibbsafe as gs
 from gibbsafe.models import LogisticRegression
+from gibbsafe.planning.requests import FULL_SIGNAL, STAGES, estimate_schedule
 from gibbsafe.privacy.profiles import gaussian_mu
 from gibbsafe.samplers import GibbsPosterior, langevin
-from gibbsafe.schedules import FULL_SIGNAL, STAGES, estimate_schedule
 
 BUDGET = gs.Budget(1.0, 1e-6)
 
@@ -102,7 +102,7 @@ def test_all_stages_are_in_the_certificate_and_any_change_is_refused(tmp_path):
     assert stages[1]["centre"] == "the draw of the stage before"
     made.save(tmp_path / "r.json")
     assert gs.verify(tmp_path / "r.json") == made.certificate
-    from gibbsafe.release import _digest
+    from gibbsafe.release.files import digest as _digest
 
     document = json.loads((tmp_path / "r.json").read_text())
     for change in ({"inverse_temperature": 9.0}, {"draws": 2}, {"prior_centre": [0.0] * 4}, {"step": 0.1}):
@@ -189,7 +189,7 @@ def test_langevin_law_approaches_the_posterior_for_small_steps():
     from scipy.stats import kstest
 
     from gibbsafe.data import Blocks
-    from gibbsafe.models.losses import LogisticLoss
+    from gibbsafe.losses.logistic import LogisticLoss
 
     rows = seeded(2).uniform(-1, 1, (40, 1))
     posterior = GibbsPosterior(Blocks(rows), LogisticLoss(), 0.8, np.array([0.5]), np.array([0.3]))
@@ -206,7 +206,7 @@ def test_langevin_law_approaches_the_posterior_for_small_steps():
 def test_langevin_on_a_quadratic_has_its_closed_form():
     """Prior only: θ_t is Gaussian with mean c and variance 2h Σ (1 − hm)^{2k}; 1e5 chains, six standard errors."""
     from gibbsafe.data import Blocks
-    from gibbsafe.models.losses import LogisticLoss
+    from gibbsafe.losses.logistic import LogisticLoss
 
     posterior = GibbsPosterior(Blocks(np.zeros((0, 1))), LogisticLoss(), 1.0, np.array([2.0]), np.array([1.5]))
     h, t = 0.2, 5

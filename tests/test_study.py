@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import gibbsafe as gs
-from gibbsafe.study import KEYS, Study
+from gibbsafe.study.declaration import KEYS, Study
 
 BUDGET = "[budget]\nepsilon = 1.0\ndelta = 1e-6\n"
 HEAD = 'n = 30\nadjacency = "replace-one"\n'
@@ -122,8 +122,8 @@ def test_persons_are_capped(tmp_path, table):
     rows = np.column_stack([kept["a"], kept["b"]])
     model = study.plan().model
     from gibbsafe.data.census import Unit
+    from gibbsafe.data.options import EncodingOptions
     from gibbsafe.data.stream import encode_records
-    from gibbsafe.models.model import EncodingOptions
 
     encoded = encode_records(model, study.read(table), EncodingOptions(), unit=Unit(2), persons="person")
     np.testing.assert_allclose(encoded.rows, model.encode((rows, kept["y"].to_numpy()), EncodingOptions()).rows)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gibbsafe.models.model import EncodingOptions
+from gibbsafe.data.options import EncodingOptions
 from gibbsafe.samplers import SAMPLERS
 
 

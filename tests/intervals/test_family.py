@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
-from gibbsafe.intervals.family import _pull
+from gibbsafe.population.family import _pull
 
 REPLACE = "replace-one"
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import expit
 
 import gibbsafe as gs
-from gibbsafe.intervals.gibbs import _pull
+from gibbsafe.population.gibbs import _pull
 
 REPLACE = "replace-one"
 BUDGET = gs.Budget(4.0, 1e-6)

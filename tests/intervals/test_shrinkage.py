@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from gibbsafe.intervals.shrinkage import Spread, growth, growth_at_root
+from gibbsafe.population.shrinkage import Spread, growth, growth_at_root
 
 
 def spread(covariance, weight, kappa, mean):

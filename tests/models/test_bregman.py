@@ -5,12 +5,14 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
-from gibbsafe.models.bregman import QUICK_ROUNDING, ROUNDING, bregman, quick_bregman
-from gibbsafe.models.centred_losses import CentredPseudoHuberLoss, CentredSoftPinballLoss
-from gibbsafe.models.kinked_losses import HingeLoss
-from gibbsafe.models.losses import LogisticLoss, PseudoHuberLoss, SoftHingeLoss, SoftPinballLoss
-from gibbsafe.models.squared_loss import SquaredLoss
-from gibbsafe.models.weighted_loss import WeightedLoss
+from gibbsafe.losses.bregman import QUICK_ROUNDING, ROUNDING, bregman, quick_bregman
+from gibbsafe.losses.centred import CentredPseudoHuberLoss, CentredSoftPinballLoss
+from gibbsafe.losses.kinked import HingeLoss
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
+from gibbsafe.losses.soft_step import SoftHingeLoss, SoftPinballLoss
+from gibbsafe.losses.squared import SquaredLoss
+from gibbsafe.losses.weighted import WeightedLoss
 
 LOSSES = [
     LogisticLoss(),

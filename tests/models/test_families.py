@@ -4,14 +4,15 @@ import json
 import math
 
 import numpy as np
+from gibbsafe.samplers import draw_exactly
 import pyarrow as pa
 import pytest
 
 import gibbsafe as gs
-from gibbsafe.columns import Column
+from gibbsafe.data.options import EncodingOptions
+from gibbsafe.domains.column import Column
 from gibbsafe.models import MODELS, model_from_dict
-from gibbsafe.models.family import Family
-from gibbsafe.models.model import EncodingOptions
+from gibbsafe.models.families.family import Family
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems.constants import as_blocks
 
@@ -69,7 +70,7 @@ def test_the_prior_is_part_of_the_declaration(name):
 def test_draws_and_potentials_keep_to_the_support(name):
     plan = planned(FAMILIES[name], budget=gs.Budget(20.0))
     posterior = posterior_of(plan, records(name, 40))
-    draws = posterior.draw(200, np.random.default_rng(2))
+    draws = draw_exactly(posterior, 200, np.random.default_rng(2))
     low, high = posterior.support
     assert draws.shape == (200, plan.model.parameters)
     assert (draws >= low - 1e-12).all()
@@ -107,7 +108,7 @@ def test_corners_are_records_and_attain_the_range(name):
     corners = model.corners()
     plan = planned(model, n=1)
     values = []
-    draws = np.concatenate([posterior_of(plan, corner).draw(400, np.random.default_rng(4)) for corner in corners])
+    draws = np.concatenate([draw_exactly(posterior_of(plan, corner), 400, np.random.default_rng(4)) for corner in corners])
     for corner in corners:
         assert len(corner) == 1
         values.append(posterior_of(plan, corner).values(draws))
@@ -159,7 +160,7 @@ def test_metric_claims(name):
     first, second = model.corners()[:2]
     plan = planned(model, n=1, inverse_temperature=0.5, budget=gs.Budget(1e3))
     p, q = (posterior_of(plan, corner) for corner in (first, second))
-    draws = p.draw(400, np.random.default_rng(7))
+    draws = draw_exactly(p, 400, np.random.default_rng(7))
     assert np.ptp(p.values(draws) - q.values(draws)) <= claim.between(first, second).epsilon(0.0) * (1 + 1e-9)
     assert claim.metric.between(first, second) <= constants.metric_diameter * (1 + 1e-12)
 
@@ -168,7 +169,7 @@ def test_metric_claims(name):
 def test_lipschitz_parameters(name):
     model = FAMILIES[name]
     posterior = posterior_of(planned(model), records(name, 40))
-    draws = posterior.draw(100, np.random.default_rng(8))
+    draws = draw_exactly(posterior, 100, np.random.default_rng(8))
     largest = model.metric_constants().metric_lipschitz
     assert (model.lipschitz_at(draws) <= largest * (1 + 1e-9)).all()
     assert model.prior_mass_below(largest) == pytest.approx(1.0, abs=1e-12)

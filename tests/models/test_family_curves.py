@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
-from gibbsafe.models.gamma_posterior import GammaPosterior
-from gibbsafe.models.model import EncodingOptions
+from gibbsafe.data.options import EncodingOptions
+from gibbsafe.posteriors.gamma import GammaPosterior
 
 from . import family_cases as cases
 from .family_cases import ADD, FAMILIES, RATES, REPLACE, densities, hockey_stick, planned, posterior_of

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import brentq
 
 import gibbsafe as gs
-from gibbsafe.models.tables import smallest_for
+from gibbsafe.models.families.tables import smallest_for
 from gibbsafe.theorems.stochastic_lipschitz import kl_bound, tv_bound
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden.json").read_text())

@@ -8,7 +8,7 @@ from scipy.stats import kstwobign
 
 import gibbsafe as gs
 from gibbsafe.data import Blocks
-from gibbsafe.models.kinked_losses import HingeLoss, PinballLoss
+from gibbsafe.losses.kinked import HingeLoss, PinballLoss
 from gibbsafe.samplers import GibbsPosterior, inverse_cdf
 
 KINKED = [

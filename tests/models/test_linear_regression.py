@@ -9,8 +9,8 @@ from scipy.special import ndtr
 from scipy.stats import kstwobign
 
 import gibbsafe as gs
-from gibbsafe.models.linear_regression import squared_loss_difference
-from gibbsafe.models.model import EncodingOptions
+from gibbsafe.data.options import EncodingOptions
+from gibbsafe.models.linear.linear_regression import squared_loss_difference
 from gibbsafe.theorems import get
 
 from .cases import draw, hockey_stick

@@ -5,7 +5,10 @@ import numpy as np
 import pytest
 
 from gibbsafe.errors import ParameterError
-from gibbsafe.models.losses import LogisticLoss, PseudoHuberLoss, SoftHingeLoss, SoftPinballLoss, psi, psi_slope
+from gibbsafe.losses.base import psi, psi_slope
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
+from gibbsafe.losses.soft_step import SoftHingeLoss, SoftPinballLoss
 
 LOSSES = [
     LogisticLoss(),

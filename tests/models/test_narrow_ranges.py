@@ -6,8 +6,8 @@ import pytest
 
 import gibbsafe as gs
 from gibbsafe._numerics import log_excess
-from gibbsafe.models.rate_family import single_range
-from gibbsafe.models.tables import log_odds_width
+from gibbsafe.models.families.rate_family import single_range
+from gibbsafe.posteriors.tables import log_odds_width
 from gibbsafe.privacy import Adjacency
 from gibbsafe.privacy.profiles import gaussian_delta
 

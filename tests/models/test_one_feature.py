@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
-from gibbsafe.models.logistic_regression import ONE_FEATURE
+from gibbsafe.models.linear.logistic_regression import ONE_FEATURE
 from gibbsafe.privacy import Adjacency
 
 

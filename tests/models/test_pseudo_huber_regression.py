@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
-from gibbsafe.models.centred_losses import CentredPseudoHuberLoss, CentredSoftPinballLoss
-from gibbsafe.models.losses import PseudoHuberLoss, SoftPinballLoss
+from gibbsafe.losses.centred import CentredPseudoHuberLoss, CentredSoftPinballLoss
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
+from gibbsafe.losses.soft_step import SoftPinballLoss
 
 Huber = gs.models.PseudoHuberRegression
 

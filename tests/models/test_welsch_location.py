@@ -3,14 +3,15 @@
 import math
 
 import numpy as np
+from gibbsafe.samplers import draw_exactly
 import pytest
 from scipy import stats
 
 import gibbsafe as gs
-from gibbsafe.columns import Column
-from gibbsafe.models.model import EncodingOptions
+from gibbsafe.data.options import EncodingOptions
+from gibbsafe.domains.column import Column
+from gibbsafe.posteriors.bumps import BumpPosterior
 from gibbsafe.reproduce.baselines import SortedRecords, laplace_mean
-from gibbsafe.samplers.bumps import BumpPosterior
 
 WIDE = gs.models.WelschLocation(scale=2.0, bounds=(-50.0, 50.0))
 
@@ -40,7 +41,7 @@ def test_draws_are_exact(name, prior):
     """Kolmogorov–Smirnov against direct summation, at a false-alarm rate of 1e-4 per case."""
     records, weight = CASES[name]
     posterior = BumpPosterior(records, weight, 2.0, -50.0, 50.0, prior=prior)
-    draws = posterior.draw(600, np.random.default_rng(5))[:, 0]
+    draws = draw_exactly(posterior, 600, np.random.default_rng(5))[:, 0]
     theta = np.linspace(-50, 50, 80_001) if name != "sharp" else np.linspace(9, 11, 80_001)
     cumulative = np.cumsum(exact_law(records, weight, 2.0, theta, prior))
     assert stats.kstest(draws, lambda x: np.interp(x, theta, cumulative)).pvalue > 1e-4
@@ -98,7 +99,7 @@ def test_variance_does_not_pay_for_the_range(width):
     welsch, laplace = [], []
     for _ in range(sets):
         x = 30 + 8 * rng.standard_normal(n)
-        welsch.extend(BumpPosterior(x, 0.5, 8.0, -width / 2, width / 2).draw(10, rng)[:, 0] - 30)
+        welsch.extend(draw_exactly(BumpPosterior(x, 0.5, 8.0, -width / 2, width / 2), 10, rng)[:, 0] - 30)
         laplace.append(laplace_mean(SortedRecords(x), -width / 2, width / 2, 1.0, rng).value - 30)
     scaled = n * float(np.mean(np.square(welsch))) / 64
     assert 6.7 <= scaled <= 7.6

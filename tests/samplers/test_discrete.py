@@ -6,13 +6,14 @@ from itertools import pairwise
 
 import mpmath
 import numpy as np
+from gibbsafe.samplers import draw_exactly
 import pytest
 from scipy import stats
 
 import gibbsafe as gs
 from gibbsafe.audit.plans import posteriors_of
-from gibbsafe.models.finite_family import FiniteFamily
-from gibbsafe.samplers.discrete import ExactLaw, exact_law, needed_bits, weight_error
+from gibbsafe.models.families.finite_family import FiniteFamily
+from gibbsafe.posteriors.exact_law import ExactLaw, exact_law, needed_bits, weight_error
 
 TINY = 1e-300
 FAMILIES = {
@@ -139,12 +140,12 @@ def test_a_weight_below_every_double_is_a_weight():
 def test_draws_follow_the_law():
     """Chi-square over nine points, 20,000 draws; one fixed seed, false alarm 1e-4."""
     (posterior,) = posteriors_of(planned(FAMILIES["coins"], epsilon=6.0), np.array([0, 0, 1, 1, 1, 1]))
-    draws = posterior.draw(20_000, np.random.default_rng(5))[:, 0]
+    draws = draw_exactly(posterior, 20_000, np.random.default_rng(5))[:, 0]
     seen = [(draws == point).sum() for point in posterior.points]
     assert stats.chisquare(seen, posterior.probabilities * len(draws)).pvalue > 1e-4
-    again = posterior.draw(20_000, np.random.default_rng(5))[:, 0]
+    again = draw_exactly(posterior, 20_000, np.random.default_rng(5))[:, 0]
     assert (draws == again).all()
-    assert posterior.draw(0, np.random.default_rng(1)).shape == (0, 1)
+    assert draw_exactly(posterior, 0, np.random.default_rng(1)).shape == (0, 1)
 
 
 def test_impossible_outcomes_are_refused():

@@ -5,7 +5,9 @@ import pytest
 
 from gibbsafe.data import Blocks
 from gibbsafe.errors import DomainError, ParameterError
-from gibbsafe.models.losses import LogisticLoss, PseudoHuberLoss, SoftHingeLoss, SoftPinballLoss
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
+from gibbsafe.losses.soft_step import SoftHingeLoss, SoftPinballLoss
 from gibbsafe.samplers import GibbsPosterior
 from gibbsafe.samplers.newton import find_mode
 

@@ -15,18 +15,22 @@ import gibbsafe as gs
 from gibbsafe.data import Blocks
 from gibbsafe.data.census import Unit
 from gibbsafe.data.compression import merge_identical
+from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.spool import Spool
 from gibbsafe.data.stream import encode_records
-from gibbsafe.models.bregman import bregman
-from gibbsafe.models.kinked_losses import HingeLoss
-from gibbsafe.models.losses import LogisticLoss, PseudoHuberLoss, SoftHingeLoss, SoftPinballLoss
-from gibbsafe.models.model import EncodingOptions
-from gibbsafe.models.squared_loss import SquaredLoss
-from gibbsafe.samplers import GibbsPosterior, proximal, shell
-from gibbsafe.samplers.proximal_inner import Geometry, Rounds
-from gibbsafe.samplers.proximal_judge import Judge
-from gibbsafe.samplers.proximal_schedule import EXTRA, cheapest_nats, rounds_for_folds, rounds_for_slack, step_for
-from gibbsafe.samplers.thinning import random_access
+from gibbsafe.losses.bregman import bregman
+from gibbsafe.losses.kinked import HingeLoss
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
+from gibbsafe.losses.soft_step import SoftHingeLoss, SoftPinballLoss
+from gibbsafe.losses.squared import SquaredLoss
+from gibbsafe.samplers import GibbsPosterior
+from gibbsafe.samplers.proximal import sample as proximal
+from gibbsafe.samplers.proximal.judge import Judge
+from gibbsafe.samplers.proximal.rounds import Geometry, Rounds
+from gibbsafe.samplers.proximal.schedule import EXTRA, cheapest_nats, rounds_for_folds, rounds_for_slack, step_for
+from gibbsafe.samplers.proximal.thinning import random_access
+from gibbsafe.samplers.shell import sample as shell
 from gibbsafe.samplers.work import PublicPosterior
 
 from ..audit.loading import load

@@ -7,10 +7,14 @@ import pytest
 from scipy.stats import ks_2samp
 
 from gibbsafe.data import Blocks
-from gibbsafe.models.losses import LogisticLoss, PseudoHuberLoss, SoftHingeLoss
-from gibbsafe.models.squared_loss import SquaredLoss
-from gibbsafe.samplers import GibbsPosterior, proximal, proximal_shell
-from gibbsafe.samplers.proximal_inner import Geometry
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
+from gibbsafe.losses.soft_step import SoftHingeLoss
+from gibbsafe.losses.squared import SquaredLoss
+from gibbsafe.samplers import GibbsPosterior
+from gibbsafe.samplers.proximal import sample as proximal
+from gibbsafe.samplers.proximal import shell_rounds as proximal_shell
+from gibbsafe.samplers.proximal.rounds import Geometry
 
 from .test_exactness import CRITICAL, ks, posterior_of
 from .test_proximal import line_cdf

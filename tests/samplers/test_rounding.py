@@ -12,17 +12,21 @@ import pytest
 from mpmath import mp, mpf
 
 from gibbsafe.data import Blocks
+from gibbsafe.data.options import EncodingOptions
+from gibbsafe.losses.centred import CentredPseudoHuberLoss, CentredSoftPinballLoss
+from gibbsafe.losses.kinked import HingeLoss, PinballLoss
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.soft_step import SoftHingeLoss
 from gibbsafe.models import GaussianPrior, LogisticRegression, SoftQuantileRegression
-from gibbsafe.models.centred_losses import CentredPseudoHuberLoss, CentredSoftPinballLoss
-from gibbsafe.models.kinked_losses import HingeLoss, PinballLoss
-from gibbsafe.models.losses import LogisticLoss, SoftHingeLoss
-from gibbsafe.models.model import EncodingOptions
-from gibbsafe.plan import plan
+from gibbsafe.planning import plan
 from gibbsafe.privacy import Budget
-from gibbsafe.samplers import GibbsPosterior, fourth, inverse_cdf, moments, shell
-from gibbsafe.samplers.envelope import Certificates, bounds_on_shell
+from gibbsafe.samplers import GibbsPosterior, inverse_cdf
 from gibbsafe.samplers.newton import find_mode
-from gibbsafe.samplers.recentring import Recentred, recentre
+from gibbsafe.samplers.shell import fourth_moment as fourth
+from gibbsafe.samplers.shell import sample as shell
+from gibbsafe.samplers.shell import sums as moments
+from gibbsafe.samplers.shell.envelope import Certificates, bounds_on_shell
+from gibbsafe.samplers.shell.mode import Recentred, recentre
 
 # -- what once crashed, or never ended ---------------------------------------------------------------------------------
 

@@ -14,12 +14,16 @@ from scipy.stats import kstest, kstwobign
 
 from gibbsafe.data import Blocks
 from gibbsafe.errors import GibbsafeError, ParameterError, PremiseError
+from gibbsafe.losses.logistic import LogisticLoss
 from gibbsafe.models import LogisticRegression
-from gibbsafe.models.losses import LogisticLoss
-from gibbsafe.samplers import SAMPLERS, GibbsPosterior, choose_sampler, fourth, moments, proposals, screen, shell
-from gibbsafe.samplers import envelope as envelope_module
-from gibbsafe.samplers.envelope import Certificates, bounds_on_shell
+from gibbsafe.samplers import SAMPLERS, GibbsPosterior, choose_sampler
 from gibbsafe.samplers.newton import find_mode
+from gibbsafe.samplers.shell import envelope as envelope_module
+from gibbsafe.samplers.shell import fourth_moment as fourth
+from gibbsafe.samplers.shell import proposals, screen
+from gibbsafe.samplers.shell import sample as shell
+from gibbsafe.samplers.shell import sums as moments
+from gibbsafe.samplers.shell.envelope import Certificates, bounds_on_shell
 
 
 def _load_audit():

@@ -9,9 +9,12 @@ from scipy.special import gammaln
 from scipy.stats import norm
 
 from gibbsafe.data import Blocks
-from gibbsafe.models.losses import LogisticLoss, PseudoHuberLoss, SoftHingeLoss
-from gibbsafe.samplers import GibbsPosterior, shell
-from gibbsafe.samplers.shell_work import _log_envelope_mass, _target_deficit, largest_ratio, log_evaluations
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
+from gibbsafe.losses.soft_step import SoftHingeLoss
+from gibbsafe.samplers import GibbsPosterior
+from gibbsafe.samplers.shell import sample as shell
+from gibbsafe.samplers.shell.work import _log_envelope_mass, _target_deficit, largest_ratio, log_evaluations
 
 
 def left(reach):

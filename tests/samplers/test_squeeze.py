@@ -10,9 +10,15 @@ import pytest
 
 from gibbsafe.data import Blocks
 from gibbsafe.errors import GibbsafeError
-from gibbsafe.models.losses import LogisticLoss, PseudoHuberLoss, SoftHingeLoss, SoftPinballLoss
-from gibbsafe.samplers import GibbsPosterior, fourth, moments, proposals, shell, squeeze
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
+from gibbsafe.losses.soft_step import SoftHingeLoss, SoftPinballLoss
+from gibbsafe.samplers import GibbsPosterior
 from gibbsafe.samplers.newton import Mode, find_mode
+from gibbsafe.samplers.shell import fourth_moment as fourth
+from gibbsafe.samplers.shell import proposals, squeeze
+from gibbsafe.samplers.shell import sample as shell
+from gibbsafe.samplers.shell import sums as moments
 
 
 def _load_audit():

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from gibbsafe.samplers.log_concave import LogConcave
-from gibbsafe.samplers.trimmed import TrimmedBeta, TrimmedGamma, draw_beta, log_beta_mass, log_gamma_mass
+from gibbsafe.posteriors.log_concave import LogConcave
+from gibbsafe.posteriors.trimmed import TrimmedBeta, TrimmedGamma, draw_beta, log_beta_mass, log_gamma_mass
 
 from .counting import CountingGenerator
 

@@ -13,9 +13,9 @@ import pytest
 from scipy.special import betainc
 from scipy.stats import chisquare, kstest
 
-from gibbsafe.samplers.log_concave import nodes
-from gibbsafe.samplers.trimmed import TrimmedBeta
-from gibbsafe.samplers.trimmed_dirichlet import TrimmedDirichlet
+from gibbsafe.posteriors.log_concave import nodes
+from gibbsafe.posteriors.trimmed import TrimmedBeta
+from gibbsafe.samplers.trimmed.dirichlet import TrimmedDirichlet
 
 from .counting import CountingGenerator
 

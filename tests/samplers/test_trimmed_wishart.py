@@ -15,9 +15,9 @@ from scipy.special import ive
 from scipy.stats import chisquare, kstest
 
 import gibbsafe as gs
-from gibbsafe.samplers import trimmed_wishart
-from gibbsafe.samplers.log_concave import nodes
-from gibbsafe.samplers.trimmed_wishart import draw_precisions
+from gibbsafe.posteriors.log_concave import nodes
+from gibbsafe.samplers.trimmed import wishart as trimmed_wishart
+from gibbsafe.samplers.trimmed.wishart import draw_precisions
 
 FALSE_ALARM = 1e-4
 CASES = [

@@ -10,7 +10,7 @@ import pytest
 import gibbsafe as gs
 
 pytest.importorskip("cryptography")
-from gibbsafe import signing
+from gibbsafe.release import signing
 
 DATA = np.arange(40) % 2
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
-from gibbsafe.plan import coarse
+from gibbsafe.planning.conditions import coarse
 
 
 def made_plan(**options):

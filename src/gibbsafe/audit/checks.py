@@ -6,20 +6,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from gibbsafe.audit.field import Field, numerical_gradient
-from gibbsafe.models.model import GibbsModel
+from gibbsafe._types import Floats
+from gibbsafe.audit.record_losses import Field, numerical_gradient
+from gibbsafe.models.base import GibbsModel
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants
 from gibbsafe.theorems.bounded_range import loss_difference_range
 
 __all__ = ["Attack", "attacks"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

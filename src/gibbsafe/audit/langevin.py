@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.polynomial import legendre
 from scipy.special import logsumexp, ndtr
 
+from gibbsafe._types import Floats
+from gibbsafe.audit.coordinates import frame_of
 from gibbsafe.audit.curves import Direction, PrivacyCurve
-from gibbsafe.audit.frames import frame_of
 from gibbsafe.audit.quadrature import Quadrature
 from gibbsafe.errors import PremiseError
 from gibbsafe.samplers.langevin import project
 
 __all__ = ["LastIterate", "langevin_curve", "last_iterates"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 NODES, WEIGHTS = legendre.leggauss(10)
 MOST_NODES = 4000
 

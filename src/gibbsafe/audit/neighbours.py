@@ -10,17 +10,18 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from gibbsafe.samplers import draw_exactly
 
 from gibbsafe._validate import count
 from gibbsafe.audit.curves import PrivacyCurve
 from gibbsafe.audit.plans import exact_curve, posteriors_of
 from gibbsafe.audit.records import blend, join
 from gibbsafe.errors import GibbsafeError, PremiseError
-from gibbsafe.plan import Plan
+from gibbsafe.planning import Plan
+from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.posteriors.normal import NormalPosterior
 from gibbsafe.privacy import Adjacency
-from gibbsafe.samplers.closed_form import NormalPosterior
 from gibbsafe.samplers.newton import find_mode
-from gibbsafe.samplers.posterior import GibbsPosterior
 
 __all__ = ["Neighbours", "worst_neighbours"]
 
@@ -206,7 +207,7 @@ def separation(first: Any, second: Any) -> float | None:
     if hasattr(first, "hockey_stick"):  # a closed form is as cheap
         return None
     if hasattr(first, "draw"):
-        thetas = first.draw(LOOKS, np.random.default_rng(0))
+        thetas = draw_exactly(first, LOOKS, np.random.default_rng(0))
         return float(np.std(second.values(thetas) - first.values(thetas)))
     if not isinstance(first, GibbsPosterior) or not math.isfinite(first.loss.smoothness):
         return None

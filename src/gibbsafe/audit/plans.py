@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe._validate import choice, fail
 from gibbsafe.audit.curves import PrivacyCurve
 from gibbsafe.audit.langevin import langevin_curve
 from gibbsafe.audit.records import persons_for
-from gibbsafe.audit.tally import tally
+from gibbsafe.audit.repeated_records import tally
 from gibbsafe.data.census import Unit
+from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.stream import encode_records
 from gibbsafe.errors import PremiseError
-from gibbsafe.models.model import EncodingOptions
-from gibbsafe.plan import Plan
-from gibbsafe.samplers.closed_form import NormalPosterior
+from gibbsafe.planning import Plan
+from gibbsafe.posteriors.normal import NormalPosterior
 
 __all__ = ["exact_curve", "posteriors_of"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 def posteriors_of(plan: Plan, *data: Any, stage: int = -1, on_invalid: str = "error") -> tuple[Any, ...]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe.audit.checks import Attack, GradientSize, Range, SingleGradient, SingleRange
-from gibbsafe.audit.field import Field
+from gibbsafe.audit.record_losses import Field
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants, get
@@ -18,7 +16,6 @@ from gibbsafe.theorems.bounded_range import loss_difference_range
 
 __all__ = ["attacks_on_premises", "printed_norm", "printed_range"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 _NUMBER = r"([0-9.]+(?:e[+-]?[0-9]+)?)"
 _NORM = re.compile(rf"gradient of the loss difference of neighbours has norm at most {_NUMBER}(?: when .* precision \((.*)\))?$")
 _RANGE = re.compile(rf"loss difference of neighbours varies by at most {_NUMBER} over the parameters$")

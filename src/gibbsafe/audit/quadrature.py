@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import legendre
 from scipy.special import logsumexp
 
-from gibbsafe.audit.frames import Frame, frame_of
+from gibbsafe._types import Floats
+from gibbsafe.audit.coordinates import Frame, frame_of
 from gibbsafe.errors import PremiseError
 
 __all__ = ["Quadrature"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 ORDER = 12
 NODES, WEIGHTS = legendre.leggauss(ORDER)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gibbsafe._types import Floats
 from gibbsafe._validate import count, fail
 from gibbsafe.audit.checks import Attack, attacks
-from gibbsafe.audit.field import Field
 from gibbsafe.audit.premises import attacks_on_premises
-from gibbsafe.models.model import Model
+from gibbsafe.audit.record_losses import Field
+from gibbsafe.models.base import Model
 
 __all__ = ["Counterexample", "Refutation", "refute"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 #: A found value must exceed the declared one by more than rounding of the search explains.
 ROUNDING = 1e-6
 

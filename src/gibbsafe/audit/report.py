@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from gibbsafe.audit.comparison import SameMechanism, same_mechanism
 from gibbsafe.audit.curves import Violation
 from gibbsafe.audit.mechanisms import mechanism_of, score_of
 from gibbsafe.audit.neighbours import Neighbours, worst_neighbours
 from gibbsafe.audit.refutation import Refutation, refute
-from gibbsafe.audit.same import SameMechanism, same_mechanism
 from gibbsafe.audit.statistical import LowerBound, estimate_lower_bound
-from gibbsafe.plan import Plan
-from gibbsafe.progress import Report
+from gibbsafe.planning import Plan
+from gibbsafe.progress import Progress
 
 __all__ = ["PlanAudit", "audit_plan"]
 
@@ -120,7 +120,7 @@ def audit_plan(
     workers: int = 1,
     seconds: float | None = None,
     generator: np.random.Generator | None = None,
-    progress: bool | Report | None = None,
+    progress: bool | Progress | None = None,
 ) -> PlanAudit:
     """Try to refute what a plan claims, in every way this package knows.
 

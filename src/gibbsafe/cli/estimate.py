@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Json, app, print_json, say
+from gibbsafe.cli.application import Json, app, print_json, say
 from gibbsafe.errors import GibbsafeError
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Json, Quiet, app, print_json, say
+from gibbsafe.cli.application import Json, Quiet, app, print_json, say
 
 key = typer.Typer(help="Keys that sign releases: new, list.", no_args_is_help=True)
 app.add_typer(key, name="key")
@@ -25,7 +25,7 @@ def new(
     Example: `gibbsafe key new curator.key`
     """
     from gibbsafe._files import require_free
-    from gibbsafe.signing import new_key
+    from gibbsafe.release.signing import new_key
 
     require_free(f"{keyfile}.pub")
     made = new_key(keyfile)
@@ -56,7 +56,7 @@ def list_(
     `gibbsafe key list keys.json --sign root.key --revoke ward.key.pub --reason stolen`
     """
     from gibbsafe._files import write_whole
-    from gibbsafe.signing import KeyList, read_private, read_public, sign_list
+    from gibbsafe.release.signing import KeyList, read_private, read_public, sign_list
 
     private = read_private(sign)
     made = KeyList.load(path, private.public_key()) if path.exists() else KeyList(0, [])

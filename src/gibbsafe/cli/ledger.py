@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, no_password, print_json, say
+from gibbsafe.cli.application import Anchor, Force, Json, Quiet, RefusedPurpose, app, no_password, print_json, say
 
 ledger = typer.Typer(
     help="Budget accounts: open, show, spend, export, check, mark, anchor, backup, grants.", no_args_is_help=True

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Force, Json, Quiet, app, print_json
+from gibbsafe.cli.application import Force, Json, Quiet, app, print_json
 
 if TYPE_CHECKING:
-    from gibbsafe.plan import Plan
+    from gibbsafe.planning import Plan
 
 __all__ = ["describe"]
 
@@ -73,7 +73,7 @@ def interval_width(made: Plan) -> dict[str, float] | None:
 
 def _show(made: Plan) -> None:
     from gibbsafe.cli.tables import facts, grid, show
-    from gibbsafe.describe import describe_plan
+    from gibbsafe.planning.describe import describe_plan
     from gibbsafe.report.attack import attack_view
 
     claim = describe_plan(made).split("\n\n")[0]

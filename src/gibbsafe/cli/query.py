@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gibbsafe._text import cell
-from gibbsafe.cli.app import Force, Json, Quiet, app, print_json, say
+from gibbsafe.cli.application import Force, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
     from gibbsafe.release import Release

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, no_password, print_json, say
+from gibbsafe.cli.application import Anchor, Force, Json, Quiet, RefusedPurpose, app, no_password, print_json, say
 
 if TYPE_CHECKING:
     from gibbsafe.ledger import Account, Charge
-    from gibbsafe.plan import Plan
+    from gibbsafe.planning import Plan
     from gibbsafe.release import Release
     from gibbsafe.study import Study
 
@@ -66,8 +66,8 @@ def release(
     from gibbsafe.cli.inputs import parse_size
     from gibbsafe.cli.ledger import refuse_two_documents
     from gibbsafe.data.sizes import require_room
-    from gibbsafe.signing import key_id, read_private
-    from gibbsafe.signing import sign as signed
+    from gibbsafe.release.signing import key_id, read_private
+    from gibbsafe.release.signing import sign as signed
     from gibbsafe.study import Study
 
     if ledger is not None and no_ledger:
@@ -185,5 +185,5 @@ def _count_clipping(study: Study, data: Path) -> None:
     from gibbsafe.data.clipping import count_clipped
 
     say("for the curator only, these counts depend on the data and are not private:", err=True)
-    for name, text in count_clipped(study, data).items():
+    for name, text in count_clipped(study.read(data)).items():
         say(f"  {name}: {text}", err=True)

@@ -4,8 +4,11 @@ What is estimated here is *random* differential privacy: for most data sets of a
 data see `gibbsafe.models.WelschLocation`.
 """
 
-from gibbsafe.contamination.assumptions import efficiency_loss, fisher_information, prior_mass_far, prior_mass_near
-from gibbsafe.contamination.densities import (
+from gibbsafe.contamination.epsilon.assumptions import efficiency_loss, fisher_information, prior_mass_far, prior_mass_near
+from gibbsafe.contamination.epsilon.estimate import estimate_epsilon, estimate_from_dict
+from gibbsafe.contamination.epsilon.repeats import epsilon_of
+from gibbsafe.contamination.epsilon.tuning import Curve, choose_n, choose_rate, epsilon_curve
+from gibbsafe.contamination.model.densities import (
     Asserted,
     Cauchy,
     CentredAtTruth,
@@ -16,8 +19,7 @@ from gibbsafe.contamination.densities import (
     Truncated,
     UniformLabels,
 )
-from gibbsafe.contamination.estimate import estimate_epsilon, estimate_from_dict
-from gibbsafe.contamination.models import (
+from gibbsafe.contamination.model.models import (
     CauchyRegression,
     ContaminatedModel,
     LinearRegression,
@@ -27,10 +29,8 @@ from gibbsafe.contamination.models import (
     Records,
     default_rate,
 )
-from gibbsafe.contamination.repeats import epsilon_of
-from gibbsafe.contamination.sampling import PosteriorDraws, sample_posterior
-from gibbsafe.contamination.trimmed import TrimmedMean
-from gibbsafe.contamination.tuning import Curve, choose_n, choose_rate, epsilon_curve
+from gibbsafe.contamination.posterior.sampling import PosteriorDraws, sample_posterior
+from gibbsafe.contamination.posterior.trimmed import TrimmedMean
 
 __all__ = [
     "Asserted",

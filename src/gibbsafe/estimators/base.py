@@ -9,13 +9,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from gibbsafe._types import Floats
 from gibbsafe._validate import fail
 from gibbsafe.errors import ParameterError
-from gibbsafe.estimators.inputs import Floats, as_generator, check_input, open_ledger, pairs
-from gibbsafe.models.linear import LinearModel
-from gibbsafe.models.losses import Loss
-from gibbsafe.models.model import GibbsModel
-from gibbsafe.plan import Plan, plan
+from gibbsafe.estimators.inputs import as_generator, check_input, open_ledger, pairs
+from gibbsafe.losses.base import Loss
+from gibbsafe.models.base import GibbsModel
+from gibbsafe.models.linear.predictor import LinearModel
+from gibbsafe.planning import Plan, plan
 from gibbsafe.privacy import Adjacency, Budget
 
 __all__ = ["PrivateLinearEstimator"]

@@ -6,20 +6,18 @@ import numbers
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from gibbsafe._types import Floats
 from gibbsafe._validate import count, fail
 from gibbsafe.errors import DomainError
 from gibbsafe.release import Ledger
 
 __all__ = ["DomainTypeError", "Floats", "as_generator", "check_input", "open_ledger", "pair", "pairs", "refused_in_one_line"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 class DomainTypeError(DomainError, TypeError):

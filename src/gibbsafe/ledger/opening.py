@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from gibbsafe._validate import choice, fail
 from gibbsafe.errors import BudgetError
-from gibbsafe.ledger.account import UNITS, Account, Charge, current_user
+from gibbsafe.ledger.accounts import UNITS, Account, Charge, current_user
 from gibbsafe.ledger.anchor import anchor_at
 from gibbsafe.ledger.caps import CURRENCIES, caps_for
 from gibbsafe.ledger.database import Database, parse_reference
 from gibbsafe.ledger.journal import START, canonical
 from gibbsafe.ledger.secret import has_password, masked
-from gibbsafe.plan import Plan
+from gibbsafe.planning import Plan
 from gibbsafe.privacy import Adjacency, Budget
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from gibbsafe.errors import GibbsafeError
 from gibbsafe.report.attack import true_positive_rates
 
 if TYPE_CHECKING:
-    from gibbsafe.intervals import Intervals
-    from gibbsafe.plan import Plan
+    from gibbsafe.planning import Plan
+    from gibbsafe.population import Intervals
     from gibbsafe.release import Release
 
 __all__ = ["attack_curve", "forest", "marginals", "privacy_curve"]

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gibbsafe._types import Floats
 from gibbsafe.contamination import CentredAtTruth, NormalMean, StudentT, estimate_epsilon
-from gibbsafe.contamination.instance_line import LineInstance
-from gibbsafe.contamination.line import line_posterior
-from gibbsafe.contamination.quantiles import coverage, upper_order
-from gibbsafe.contamination.repeats import Task, run
+from gibbsafe.contamination.epsilon.instance_line import LineInstance
+from gibbsafe.contamination.epsilon.quantiles import coverage, upper_order
+from gibbsafe.contamination.epsilon.repeats import Task, run
+from gibbsafe.contamination.posterior.line import line_posterior
 
 __all__ = ["PAPER", "SCALE", "TRUTH", "delta_of", "paper_model", "public_model", "table1"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Table 1 as printed.
 PAPER = {100: 2.85, 1000: 0.94, 2000: 0.72, 5000: 0.46, 10_000: 0.32, 20_000: 0.26, 50_000: 0.18}

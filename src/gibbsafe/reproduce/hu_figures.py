@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gibbsafe._types import Floats
 from gibbsafe.contamination import (
     CauchyRegression,
     CentredAtTruth,
@@ -17,11 +18,10 @@ from gibbsafe.contamination import (
     StudentT,
     sample_posterior,
 )
-from gibbsafe.contamination.densities import Array
-from gibbsafe.contamination.models import ContaminatedModel
-from gibbsafe.contamination.quantiles import percentile_order
-from gibbsafe.contamination.repeats import Task, run
-from gibbsafe.contamination.tuning import fitted_exponent
+from gibbsafe.contamination.epsilon.quantiles import percentile_order
+from gibbsafe.contamination.epsilon.repeats import Task, run
+from gibbsafe.contamination.epsilon.tuning import fitted_exponent
+from gibbsafe.contamination.model.models import ContaminatedModel
 from gibbsafe.reproduce import baselines
 from gibbsafe.reproduce.hu import PAPER, SCALE, TRUTH, delta_of, paper_model, public_model
 
@@ -89,7 +89,7 @@ def figure1(
 
 def draw_figure1(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw box plots of the mean squared error, one panel per conversion; the clean mean's average error as short lines."""
-    from gibbsafe.reproduce.plotting import panels
+    from gibbsafe._plotting import panels
 
     sizes = sorted({row["n"] for row in rows})
     with panels(path, 1, 2, width=13, height=4.8) as axes:
@@ -125,7 +125,7 @@ def _draw_boxes(panel: Any, rows: list[dict[str, Any]], sizes: list[int]) -> Non
     panel.hlines(means, centres - 0.45, centres + 0.45, color="black", linestyle=":", label="mean without privacy")
 
 
-def _truth(d: int) -> Array:
+def _truth(d: int) -> Floats:
     return 0.5 * np.where(np.arange(d) % 2 == 0, 1.0, -1.0)
 
 
@@ -181,7 +181,7 @@ def figure2(
 
 def draw_figure2(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw ε̂ against n on linear (Figure 2) and logarithmic axes (Figure 3), with the fitted powers continued palely."""
-    from gibbsafe.reproduce.plotting import panels
+    from gibbsafe._plotting import panels
 
     with panels(path, 2, 3, width=12, height=7) as axes:
         for column, name in enumerate(("linear", "logistic", "Cauchy")):

@@ -118,7 +118,7 @@ def numbers() -> list[Number]:
 
 def figure1(path: Path) -> None:
     """Draw the paper's Figure 1: why a Lipschitz analysis does not pay for the size of the parameter space."""
-    from gibbsafe.reproduce.plotting import figure
+    from gibbsafe._plotting import figure
 
     theta = np.linspace(-6, 6, 401)
     positive, negative = np.logaddexp(0, -theta), np.logaddexp(0, theta)
