@@ -5,7 +5,6 @@ import harness  # isort: skip - sets the number of threads before NumPy loads
 import time
 
 import numpy as np
-from gibbsafe.samplers import draw_exactly
 
 from gibbsafe.contamination import (
     CentredAtTruth,
@@ -25,6 +24,7 @@ from gibbsafe.posteriors.bumps import BumpPosterior
 from gibbsafe.reproduce import baselines
 from gibbsafe.reproduce.hu import PAPER, SCALE, TRUTH, delta_of, paper_model, table1
 from gibbsafe.reproduce.hu_figures import conversions, figure2
+from gibbsafe.samplers import draw_exactly
 
 PARTICLES = 10_000
 #: Particles that are timed at most, and how many of them are evaluated at once, so that a block stays in the cache.

@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 import numpy as np
-from gibbsafe.samplers import draw_exactly
 import pytest
 
 from gibbsafe.posteriors.bumps import BumpPosterior
+from gibbsafe.samplers import draw_exactly
 
 ROOT = Path(__file__).parents[2]
 

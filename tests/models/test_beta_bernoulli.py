@@ -4,7 +4,6 @@ import itertools
 import math
 
 import numpy as np
-from gibbsafe.samplers import draw_exactly
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from scipy.stats import kstest
 import gibbsafe as gs
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.posteriors.beta import BetaPosterior
+from gibbsafe.samplers import draw_exactly
 
 REPLACE = "replace-one"
 

@@ -4,7 +4,6 @@ import json
 import math
 
 import numpy as np
-from gibbsafe.samplers import draw_exactly
 import pyarrow as pa
 import pytest
 
@@ -14,6 +13,7 @@ from gibbsafe.domains.column import Column
 from gibbsafe.models import MODELS, model_from_dict
 from gibbsafe.models.families.family import Family
 from gibbsafe.privacy import Adjacency
+from gibbsafe.samplers import draw_exactly
 from gibbsafe.theorems.constants import as_blocks
 
 from .family_cases import ADD, FAMILIES, RAIN, RATES, REPLACE, planned, posterior_of, records

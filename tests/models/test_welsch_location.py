@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-from gibbsafe.samplers import draw_exactly
 import pytest
 from scipy import stats
 
@@ -12,6 +11,8 @@ from gibbsafe.data.options import EncodingOptions
 from gibbsafe.domains.column import Column
 from gibbsafe.posteriors.bumps import BumpPosterior
 from gibbsafe.reproduce.baselines import SortedRecords, laplace_mean
+from gibbsafe.samplers import draw_exactly
+from gibbsafe.samplers.trimmed.bumps import BumpEnvelope
 
 WIDE = gs.models.WelschLocation(scale=2.0, bounds=(-50.0, 50.0))
 
@@ -51,7 +52,7 @@ def test_draws_are_exact(name, prior):
 def test_the_envelope_lies_above_the_density(name):
     records, weight = CASES[name]
     posterior = BumpPosterior(records, weight, 2.0, -50.0, 50.0, prior=(0.0, 40.0))
-    cells = posterior.envelope()
+    cells = BumpEnvelope(posterior).cells
     rng = np.random.default_rng(6)
     for k in rng.integers(0, len(cells.low), 200):
         theta = rng.uniform(cells.low[k], cells.high[k])

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from gibbsafe.posteriors.log_concave import LogConcave
-from gibbsafe.posteriors.trimmed import TrimmedBeta, TrimmedGamma, draw_beta, log_beta_mass, log_gamma_mass
+from gibbsafe.posteriors.trimmed import TrimmedBeta, TrimmedGamma, log_beta_mass, log_gamma_mass
+from gibbsafe.samplers.trimmed.log_concave import draw
+from gibbsafe.samplers.trimmed.values import draw_beta, draw_values
 
 from .counting import CountingGenerator
 
@@ -104,12 +106,12 @@ def test_hostile_numbers_are_drawn_without_a_warning():
     generator, index = np.random.default_rng(6), np.zeros(20, dtype=np.intp)
     for shape, rate in itertools.product(HOSTILE, (0.0, 5e-324, 1e-9, 1e6, 1e300)):
         for low, high in ((1e-300, 1e300), (1.0, 1 + 1e-12), (1e-12, 1e-11)):
-            draws = TrimmedGamma(shape, rate, low, high).draw_values(index, generator)
+            draws = draw_values(TrimmedGamma(shape, rate, low, high), index, generator)
             assert ((draws >= low) & (draws <= high)).all()
     for a, b in itertools.product(HOSTILE, HOSTILE):
         for low, high in ((0.0, 1.0), (1e-300, 1 - 1e-16), (0.5, 0.5 + 1e-12), (1 - 1e-9, 1 - 1e-10)):
             law = TrimmedBeta(a, b, low, high)
-            draws = law.draw_values(index, generator)
+            draws = draw_values(law, index, generator)
             assert ((draws >= low) & (draws <= high)).all()
             assert np.isfinite(law.log_mass).all()
 
@@ -123,9 +125,9 @@ def test_draws_follow_the_trimmed_distribution(law, case):
     index = np.zeros(6000, dtype=np.intp)
     distribution = law(*case)
     low, high = case[2:]
-    cuts = np.quantile(distribution.draw_values(index, np.random.default_rng(1)), np.linspace(0, 1, 21)[1:-1])
+    cuts = np.quantile(draw_values(distribution, index, np.random.default_rng(1)), np.linspace(0, 1, 21)[1:-1])
     shares = np.diff(cumulated(law, case, cuts), prepend=0, append=1)
-    draws = distribution.draw_values(index, np.random.default_rng(2))
+    draws = draw_values(distribution, index, np.random.default_rng(2))
     assert ((draws >= low) & (draws <= high)).all()
     observed = np.histogram(draws, [low, *cuts, high])[0]
     assert chisquare(observed, shares * len(draws)).pvalue > FALSE_ALARM
@@ -139,7 +141,7 @@ def test_tries_are_bounded_for_every_shape_and_trim():
     law = TrimmedGamma(shape, rate, low, low * ratio)
     index = np.repeat(np.arange(len(shape)), 20)
     generator = CountingGenerator(np.random.default_rng(3))
-    law.draw(index, generator)
+    draw(law, index, generator)
     assert len(index) / generator.judged > 0.35
     for a, b, low, high in ((1e9, 1e-3, 0.1, 0.2), (1e-3, 1e9, 0.1, 0.2), (1e9, 1e9, 1e-9, 1 - 1e-9), (1e-3, 1e-3, 1e-12, 0.5)):
         generator = CountingGenerator(np.random.default_rng(4))
@@ -150,6 +152,6 @@ def test_tries_are_bounded_for_every_shape_and_trim():
 def test_a_cliff_is_stepped_over():
     """A density that is flat and then falls off at once: no drop between ½ and 2 exists, draws are exact all the same."""
     law = LogConcave(lambda x, _: -1e9 * np.maximum(x - 1, 0), np.array([0.0]), np.array([np.inf]), np.ones(1))
-    draws = law.draw(np.zeros(4000, dtype=np.intp), np.random.default_rng(5))
+    draws = draw(law, np.zeros(4000, dtype=np.intp), np.random.default_rng(5))
     assert chisquare(np.histogram(draws, np.linspace(0, 1.001, 21))[0]).pvalue > FALSE_ALARM
     assert law.masses()[0] == pytest.approx(1.0, rel=1e-3)

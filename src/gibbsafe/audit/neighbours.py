@@ -10,7 +10,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from gibbsafe.samplers import draw_exactly
 
 from gibbsafe._validate import count
 from gibbsafe.audit.curves import PrivacyCurve
@@ -21,6 +20,7 @@ from gibbsafe.planning import Plan
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.normal import NormalPosterior
 from gibbsafe.privacy import Adjacency
+from gibbsafe.samplers import can_draw, draw_exactly
 from gibbsafe.samplers.newton import find_mode
 
 __all__ = ["Neighbours", "worst_neighbours"]
@@ -206,7 +206,7 @@ def separation(first: Any, second: Any) -> float | None:
         return float(np.linalg.norm((first.mean - second.mean) * np.sqrt(first.precision)))
     if hasattr(first, "hockey_stick"):  # a closed form is as cheap
         return None
-    if hasattr(first, "draw"):
+    if can_draw(first):
         thetas = draw_exactly(first, LOOKS, np.random.default_rng(0))
         return float(np.std(second.values(thetas) - first.values(thetas)))
     if not isinstance(first, GibbsPosterior) or not math.isfinite(first.loss.smoothness):

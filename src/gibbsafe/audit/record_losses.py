@@ -17,6 +17,7 @@ from gibbsafe.errors import DomainError, GibbsafeError, PremiseError
 from gibbsafe.models.base import GibbsModel, Model
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency
+from gibbsafe.samplers import can_draw, draw_exactly
 from gibbsafe.theorems import Constants
 
 __all__ = ["Field"]
@@ -100,8 +101,8 @@ class Field:
             inside = np.where(finite_low & finite_high, low + share * (high - low), inside)
             inside = np.where(finite_low & ~finite_high, low + np.abs(free), inside)
             inside = np.where(~finite_low & finite_high, high - np.abs(free), inside)
-        if hasattr(self.posteriors[0], "draw"):
-            inside = np.concatenate([inside, self.posteriors[0].draw(size // 2, rng)])
+        if can_draw(self.posteriors[0]):
+            inside = np.concatenate([inside, draw_exactly(self.posteriors[0], size // 2, rng)])
         return np.asarray(inside[np.isfinite(self.posteriors[0].values(inside))])
 
     def admitted(self, theta: Floats) -> Floats:

@@ -135,7 +135,7 @@ def _quick_logistic(u: AnyFloats, step: AnyFloats) -> AnyFloats:
     np.log1p(answer, out=answer)
     a *= q
     answer += a
-    return answer
+    return np.asarray(answer)
 
 
 @quick_bregman.register

@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from gibbsafe.samplers import draw_exactly
 from scipy.special import gammaincinv, stdtrit
 
 from gibbsafe._types import Floats
@@ -31,6 +30,7 @@ from gibbsafe.models.families.tables import TableFamily
 from gibbsafe.models.location.welsch_location import WelschLocation
 from gibbsafe.population.result import Intervals
 from gibbsafe.posteriors.precision import unpacked
+from gibbsafe.samplers import draw_exactly
 
 if TYPE_CHECKING:
     from gibbsafe.planning import Plan

@@ -2,8 +2,8 @@
 
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.samplers import trimmed
-from gibbsafe.samplers.closed_form import draw_exactly
+from gibbsafe.samplers.closed_form import can_draw, draw_exactly
 from gibbsafe.samplers.diagnostics import Diagnostics
 from gibbsafe.samplers.registry import SAMPLERS, Sampler
 
-__all__ = ["SAMPLERS", "Diagnostics", "GibbsPosterior", "Sampler", "draw_exactly", "trimmed"]
+__all__ = ["SAMPLERS", "Diagnostics", "GibbsPosterior", "Sampler", "can_draw", "draw_exactly", "trimmed"]

@@ -19,7 +19,7 @@ from gibbsafe.posteriors.protocols import ExactPosterior
 from gibbsafe.progress import Progress
 from gibbsafe.samplers.diagnostics import Diagnostics
 
-__all__ = ["draw_exactly", "sample"]
+__all__ = ["can_draw", "draw_exactly", "sample"]
 
 
 @singledispatch
@@ -32,6 +32,11 @@ def draw_exactly(posterior: Any, count: int, generator: np.random.Generator) -> 
 def _(posterior: NormalPosterior, count: int, generator: np.random.Generator) -> Floats:
     normals = generator.standard_normal((count, len(posterior.mean)))
     return np.asarray(posterior.mean + normals / np.sqrt(posterior.precision))
+
+
+def can_draw(posterior: object) -> bool:
+    """Whether `draw_exactly` knows how to draw from such a posterior."""
+    return hasattr(posterior, "draw") or draw_exactly.dispatch(type(posterior)) is not draw_exactly.dispatch(object)
 
 
 def sample(
