@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import gibbsafe as gs
 from gibbsafe.models import LogisticRegression
-from gibbsafe.planning.requests import FULL_SIGNAL, STAGES, estimate_schedule
+from gibbsafe.planning.schedules import FULL_SIGNAL, STAGES, estimate_schedule
 from gibbsafe.privacy.profiles import gaussian_mu
 from gibbsafe.samplers import GibbsPosterior, langevin
 

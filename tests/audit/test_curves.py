@@ -13,7 +13,7 @@ from gibbsafe.audit.curves import PrivacyCurve
 from gibbsafe.audit.langevin import langevin_curve
 from gibbsafe.audit.plans import posteriors_of
 from gibbsafe.audit.quadrature import Quadrature
-from gibbsafe.audit.repeated_records import Tally, tally
+from gibbsafe.audit.repeated_records import RepeatedRecords, count_repeats
 from gibbsafe.data import Blocks
 from gibbsafe.losses.squared import SquaredLoss
 from gibbsafe.posteriors.beta import BetaPosterior
@@ -227,8 +227,8 @@ def test_different_supports_are_refused():
 def test_counted_records_give_the_same_potential():
     rng = np.random.default_rng(0)
     rows = np.repeat(rng.standard_normal((3, 2)), (5, 9, 2), axis=0)
-    counted = tally(Blocks(rows))
-    assert isinstance(counted, Tally)
+    counted = count_repeats(Blocks(rows))
+    assert isinstance(counted, RepeatedRecords)
     assert counted.n_rows == 16
     from gibbsafe.losses.logistic import LogisticLoss
 

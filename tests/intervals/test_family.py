@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
-from gibbsafe.population.family import _pull
+from gibbsafe.population.family import _shrinkage
 
 REPLACE = "replace-one"
 
@@ -33,7 +33,7 @@ def test_the_pull_is_that_of_the_conjugate_mean():
     plan = gs.plan(model, gs.Budget(2.0), n=1000, adjacency=REPLACE, draws=3)
     share, trials = 0.4, 400.0
     draws = np.random.default_rng(0).beta(6 + share * trials, 2 + (1 - share) * trials, (200_000, 1))
-    assert _pull(plan, draws)[0][0] == pytest.approx((6 - 8 * share) / (8 + trials), rel=0.05)
+    assert _shrinkage(plan, draws)[0][0] == pytest.approx((6 - 8 * share) / (8 + trials), rel=0.05)
 
 
 def test_rates_and_tables_are_covered(coverage):

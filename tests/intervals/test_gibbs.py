@@ -11,7 +11,7 @@ import pytest
 from scipy.special import expit
 
 import gibbsafe as gs
-from gibbsafe.population.gibbs import _pull
+from gibbsafe.population.gibbs import _shrinkage
 
 REPLACE = "replace-one"
 BUDGET = gs.Budget(4.0, 1e-6)
@@ -168,7 +168,7 @@ def test_the_pull_of_a_chain_is_bounded_by_the_spread_of_its_draws(sampler):
     plan = gs.plan(model, gs.Budget(5.0, 1e-6), n=500, adjacency=REPLACE, draws=5, sampler=sampler)
     stage = plan.stages[-1]
     curvature = stage.inverse_temperature * 500 * model.loss.smoothness
-    pull = _pull(stage, sampler, curvature)
+    pull = _shrinkage(stage, sampler, curvature)
     m = stage.prior_precision[0]
     for rate in np.geomspace(m, m + curvature, 7):
         mean, variance = 0.0, 0.0
@@ -193,7 +193,7 @@ def test_the_pull_of_rounds_is_per_parameter():
         gs.plan(model, gs.Budget(5.0, 1e-6), n=1000, adjacency=REPLACE, draws=5, sampler=sampler, prior=prior)
         for sampler in ("shell", "proximal")
     ]
-    exact, rounds = (_pull(plan.stages[-1], plan.sampler, 100.0).weight for plan in plans)
+    exact, rounds = (_shrinkage(plan.stages[-1], plan.sampler, 100.0).weight for plan in plans)
     assert (rounds >= 0.999 * exact).all()
     assert (rounds <= 1.2 * exact).all()
 

@@ -25,7 +25,7 @@ from gibbsafe.samplers.newton import find_mode
 from gibbsafe.samplers.shell import fourth_moment as fourth
 from gibbsafe.samplers.shell import sample as shell
 from gibbsafe.samplers.shell import sums as moments
-from gibbsafe.samplers.shell.envelope import Certificates, bounds_on_shell
+from gibbsafe.samplers.shell.envelope import KnownSums, bounds_on_shell
 from gibbsafe.samplers.shell.mode import Recentred, recentre
 
 # -- what once crashed, or never ended ---------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def test_every_bound_is_finite_where_sums_are_subnormal(size):
     frame = moments.Frame.at(find_mode(posterior), posterior)
     certified = fourth.certified_fourth_moment(posterior, frame)
     loss, taylor, third = posterior.loss, moments.taylor(posterior, frame), moments.cubic(posterior, frame)
-    known = Certificates(loss.self_concordance, loss.quartic_deficit, frame, taylor, cubic=third, fourth=certified)
+    known = KnownSums(loss.self_concordance, loss.quartic_deficit, frame, taylor, cubic=third, fourth=certified)
     for lo, hi in [(0.0, 0.5), (2.0, 2.3), (10.0, 12.0)]:
         bounds = list(bounds_on_shell(known, lo, hi))
         assert len(bounds) >= 4
@@ -229,8 +229,8 @@ def test_every_shell_is_above_hostile_data(seed):
             assert not (least > exact).any()
             assert not (most < exact).any()
         log_uniform = -generator.standard_exponential(exact.size)
-        hopeless = envelope.hopeless(batch, log_uniform)
-        assert not (log_uniform[hopeless] <= exact[hopeless]).any()
+        rejected = envelope.surely_rejected(batch, log_uniform)
+        assert not (log_uniform[rejected] <= exact[rejected]).any()
 
 
 # -- against exact arithmetic ------------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def exact_loss(loss, u, y):
 
 def exact_rise(envelope, v):
     """U(t + Wv) − U(t) with the t, W, v and records that the sampler has, in 80 digits."""
-    posterior, frame = envelope.posterior, envelope.certificates.frame
+    posterior, frame = envelope.posterior, envelope.known.frame
     p = posterior.dimension
     step = [mp.fdot(zip(map(mpf, frame.scale[j]), map(mpf, v), strict=True)) for j in range(p)]
     total = mpf(0)

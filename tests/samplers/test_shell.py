@@ -16,14 +16,15 @@ from gibbsafe.data import Blocks
 from gibbsafe.errors import GibbsafeError, ParameterError, PremiseError
 from gibbsafe.losses.logistic import LogisticLoss
 from gibbsafe.models import LogisticRegression
-from gibbsafe.samplers import SAMPLERS, GibbsPosterior, choose_sampler
+from gibbsafe.planning.rules import choose_sampler
+from gibbsafe.samplers import SAMPLERS, GibbsPosterior
 from gibbsafe.samplers.newton import find_mode
 from gibbsafe.samplers.shell import envelope as envelope_module
 from gibbsafe.samplers.shell import fourth_moment as fourth
 from gibbsafe.samplers.shell import proposals, screen
 from gibbsafe.samplers.shell import sample as shell
 from gibbsafe.samplers.shell import sums as moments
-from gibbsafe.samplers.shell.envelope import Certificates, bounds_on_shell
+from gibbsafe.samplers.shell.envelope import KnownSums, bounds_on_shell
 
 
 def _load_audit():
@@ -39,10 +40,10 @@ audit = _load_audit()
 EXACT = ("inverse-cdf", "shell")
 
 
-def certificates_of(posterior):
+def sums_of(posterior):
     frame = moments.Frame.at(find_mode(posterior), posterior)
     loss = posterior.loss
-    return Certificates(
+    return KnownSums(
         loss.self_concordance,
         loss.quartic_deficit,
         frame,
@@ -80,7 +81,7 @@ def test_every_bound_holds_on_its_shell(seed):
     """Also the bounds that a sharper one would hide."""
     generator = np.random.default_rng(seed)
     posterior = audit.random_posterior(generator, 300, 8)
-    known = certificates_of(posterior)
+    known = sums_of(posterior)
     frame = known.frame
     margin = shell.ShellEnvelope(posterior, known, None, 0, 0.0).margin
     for lo, hi in [(0.0, 0.5), (1.0, 1.3), (2.0, 2.3), (4.0, 5.0), (10.0, 12.0), (100.0, 200.0)]:
@@ -100,7 +101,7 @@ def test_the_ray_bound_holds_from_any_radius(seed, monkeypatch):
     """Not only from the steepest; and nearly equals the cubic bound at r = lo."""
     generator = np.random.default_rng(600 + seed)
     posterior = audit.random_posterior(generator, 300, 8)
-    known = certificates_of(posterior)
+    known = sums_of(posterior)
     margin = shell.ShellEnvelope(posterior, known, None, 0, 0.0).margin
     for radius in np.geomspace(0.01, 30, 12):
         monkeypatch.setattr(envelope_module, "_steepest_radius", lambda *_, radius=radius: radius)
@@ -118,7 +119,7 @@ def test_the_ray_bound_makes_the_envelope_far_lower_where_parameters_are_many():
     """With 40 parameters and 4,000 records the predicted acceptance is ten times that of the other bounds."""
     rows = np.random.default_rng(5).standard_normal((4000, 40)) / 7
     posterior = GibbsPosterior(Blocks(rows), LogisticLoss(), 0.06, 0.25, 0.0)
-    known = certificates_of(posterior)
+    known = sums_of(posterior)
     mixture = proposals.build_mixture(known, 0.25)
     mass = [mixture.log_mass(np.random.default_rng(6))]
     with pytest.MonkeyPatch.context() as patch:
@@ -131,7 +132,7 @@ def test_the_ray_bound_makes_the_envelope_far_lower_where_parameters_are_many():
 def test_the_screen_and_the_squeeze_never_exceed_the_rise(seed):
     generator = np.random.default_rng(200 + seed)
     posterior = audit.random_posterior(generator, 3000, 8)
-    known = certificates_of(posterior)
+    known = sums_of(posterior)
     frame, p = known.frame, posterior.dimension
     envelope = shell.ShellEnvelope(posterior, known, None, 0, 0.0)
     points = generator.standard_normal((300, p)) * np.geomspace(0.01, 30, 300)[:, None]
@@ -147,7 +148,7 @@ def test_the_screen_is_used_where_nearly_all_proposals_fail_and_leaves_the_law_a
     posterior = GibbsPosterior(Blocks(rows), LogisticLoss(), 0.2, 0.2, 0.0)
     monkeypatch.setattr(shell.Seconds, "of", lambda posterior: shell.Seconds(1e-4, 1e9, 1e9, 1e9, 1e9))
     plain = shell.prepare(posterior, 1, np.random.default_rng(24))
-    screened = replace(plain, screen=screen.build_screen(posterior, plain.certificates.frame), log_acceptance=-5.0)
+    screened = replace(plain, screen=screen.build_screen(posterior, plain.known.frame), log_acceptance=-5.0)
     samples = []
     for envelope, seed in ((plain, 25), (screened, 26)):
         monkeypatch.setattr(shell, "prepare", lambda *_, envelope=envelope: envelope)

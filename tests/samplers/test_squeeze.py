@@ -68,7 +68,7 @@ def test_the_potential_lies_between_the_bounds(seed):
         if bounds is None:
             assert moments.taylor(posterior, frame).rounding.curvature > squeeze.LARGEST_ROUNDING
             continue
-        known = shell.Certificates(1.0, 1.0, frame, bounds.taylor)
+        known = shell.KnownSums(1.0, 1.0, frame, bounds.taylor)
         margin = 2 * shell.ShellEnvelope(posterior, known, None, 0, 0.0).margin(np.linalg.norm(points, axis=1))
         low, high = bounds.rises(points)
         assert not (low - margin > rise).any()
@@ -107,7 +107,7 @@ def test_draws_are_bit_for_bit_those_without_a_squeeze(monkeypatch, seed):
         envelope = audit.random_envelope(posterior, generator)
         if envelope.squeeze is None:
             continue
-        mixture = proposals.build_mixture(envelope.certificates, 0.3)
+        mixture = proposals.build_mixture(envelope.known, 0.3)
         predicted = 0.5 * posterior.dimension * np.log(2 * np.pi) - mixture.log_mass(generator)
         if predicted > -5:  # else a draw takes thousands of evaluations
             break
@@ -134,7 +134,7 @@ def test_corners_are_drawn_alike_with_and_without(monkeypatch, name):
     rows, beta, precision = CORNERS[name]
     posterior = GibbsPosterior(Blocks(rows), LogisticLoss(), beta, precision, 0.0)
     envelope = shell.prepare(posterior, 100, np.random.default_rng(6))
-    frame = envelope.certificates.frame
+    frame = envelope.known.frame
     for bounds in squeezes_of(posterior, frame):
         candidate = replace(envelope, squeeze=bounds)
         (first, _), (second, _) = draws_with_and_without(monkeypatch, posterior, candidate, 200, 7)

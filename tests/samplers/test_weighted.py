@@ -115,7 +115,7 @@ def test_the_screen_and_the_squeeze_bound_the_records_potential(loss):
     assert (screen.build_screen(merged, frame).least_rise(points) <= rise + 1e-9).all()
     envelope = shell.prepare(merged, 100_000, np.random.default_rng(5))
     if envelope.squeeze is not None:
-        frame = envelope.certificates.frame
+        frame = envelope.known.frame
         low, high = envelope.squeeze.rises(points)
         thetas, mode = envelope.origin + frame.thetas(points), envelope.origin + frame.centre
         rise = plain.values(thetas) - plain.values(mode[None])

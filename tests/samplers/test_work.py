@@ -57,4 +57,4 @@ def test_passes_and_proposals_stay_below_what_the_plan_states(kind, d):
 
 
 def public_of(plan):
-    return plan._request().public_posterior(plan.stages[0])
+    return plan.request().public_posterior(plan.stages[0])

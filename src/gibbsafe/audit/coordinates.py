@@ -20,7 +20,7 @@ from scipy.special import expit, log_expit
 from gibbsafe._types import Floats
 from gibbsafe.errors import PremiseError
 
-__all__ = ["Frame", "frame_of"]
+__all__ = ["Coordinates", "coordinates_of"]
 
 #: Height of the log density below its peak at which the box may end: e^−50 is far below any δ of interest.
 DEPTH = 50.0
@@ -29,7 +29,7 @@ NEAREST = 30.0
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class Coordinates:
     """Coordinates t in a ``box`` (rows low, high), z = centre + basis·t in all of space, θ the image of z in the support."""
 
     lower: Floats
@@ -82,8 +82,8 @@ def support_of(posterior: Any) -> tuple[Floats, Floats]:
     return np.full(width, -math.inf), np.full(width, math.inf)
 
 
-def frame_of(posteriors: tuple[Any, Any]) -> Frame:
-    """Return the frame of two posteriors of one or two parameters with the same support."""
+def coordinates_of(posteriors: tuple[Any, Any]) -> Coordinates:
+    """Return the coordinates of two posteriors of one or two parameters with the same support."""
     lower, upper = support_of(posteriors[0])
     other = support_of(posteriors[1])
     if not (np.array_equal(lower, other[0]) and np.array_equal(upper, other[1])):
@@ -101,7 +101,7 @@ def frame_of(posteriors: tuple[Any, Any]) -> Frame:
 
     build = _line if len(lower) == 1 else _plane
     centre, basis, box = build(heights, start, scale, two_ends=np.isfinite(lower) & np.isfinite(upper))
-    return Frame(lower, upper, centre, basis, box)
+    return Coordinates(lower, upper, centre, basis, box)
 
 
 def _hint(posterior: Any, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:

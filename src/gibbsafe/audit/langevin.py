@@ -15,7 +15,7 @@ from numpy.polynomial import legendre
 from scipy.special import logsumexp, ndtr
 
 from gibbsafe._types import Floats
-from gibbsafe.audit.coordinates import frame_of
+from gibbsafe.audit.coordinates import coordinates_of
 from gibbsafe.audit.curves import Direction, PrivacyCurve
 from gibbsafe.audit.quadrature import Quadrature
 from gibbsafe.errors import PremiseError
@@ -73,7 +73,7 @@ def last_iterates(posteriors: tuple[Any, Any], step: float, steps: int) -> tuple
     """Return the law of the last iterate for two potentials."""
     sd, ball = math.sqrt(2 * step), posteriors[0].ball
     if ball is None:
-        (low,), (high,) = frame_of(posteriors).box
+        (low,), (high,) = coordinates_of(posteriors).box
         middle, reach = (low + high) / 2, 0.75 * (high - low) + 12 * sd
         low, high = middle - reach, middle + reach
     else:

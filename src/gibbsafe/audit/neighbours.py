@@ -103,7 +103,7 @@ class _Search:
 
     def _first_candidates(self) -> list[_Candidate]:
         zero = self.corners[-1]
-        made = []
+        candidates = []
         for first, second in combinations(self.corners, 2):
             for size in self._sizes():
                 half = size // 2
@@ -111,10 +111,10 @@ class _Search:
                 if size:
                     rests += [((first, size),), ((second, size),), ((first, half), (second, size - half))]
                 for rest in rests:
-                    made.append(_Candidate(first, second, rest, self.added, self.rows))
+                    candidates.append(_Candidate(first, second, rest, self.added, self.rows))
                     if self.added:
-                        made.append(_Candidate(second, first, rest, self.added, self.rows))
-        return self._thinned(made)
+                        candidates.append(_Candidate(second, first, rest, self.added, self.rows))
+        return self._thinned(candidates)
 
     def _sizes(self) -> tuple[int, ...]:
         if not self.added:
@@ -123,13 +123,13 @@ class _Search:
         return SIZES
 
     def _more_rests(self, ranked: list[tuple[float, _Candidate]]) -> list[_Candidate]:
-        made = []
+        candidates = []
         for _, candidate in ranked:
             size = sum(times for _, times in candidate.rest)
             alone = [((corner, size),) for corner in self.corners]
             halves = [((a, size // 2), (b, size - size // 2)) for a, b in combinations(self.corners, 2)]
-            made += [replace(candidate, rest=rest) for rest in (*alone, *halves)]
-        return self._thinned(made)
+            candidates += [replace(candidate, rest=rest) for rest in (*alone, *halves)]
+        return self._thinned(candidates)
 
     def _thinned(self, candidates: list[_Candidate]) -> list[_Candidate]:
         if len(candidates) <= self.effort // 2:

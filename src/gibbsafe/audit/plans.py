@@ -10,7 +10,7 @@ from gibbsafe._validate import choice, fail
 from gibbsafe.audit.curves import PrivacyCurve
 from gibbsafe.audit.langevin import langevin_curve
 from gibbsafe.audit.records import persons_for
-from gibbsafe.audit.repeated_records import tally
+from gibbsafe.audit.repeated_records import count_repeats
 from gibbsafe.data.census import Unit
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.stream import encode_records
@@ -29,7 +29,7 @@ def posteriors_of(plan: Plan, *data: Any, stage: int = -1, on_invalid: str = "er
     centre = np.zeros(plan.model.parameters) if chosen.prior_centre is None else np.array(chosen.prior_centre)
     unit = Unit(plan.rows_per_person)  # capped as a release caps them; any number of records may be looked at
     blocks = [encode_records(plan.model, each, options, unit=unit, **persons_for(plan, each)) for each in data]
-    return tuple(plan.model.posterior(tally(each), chosen, centre) for each in blocks)
+    return tuple(plan.model.posterior(count_repeats(each), chosen, centre) for each in blocks)
 
 
 def exact_curve(plan: Plan, data: Any, neighbour: Any, *, route: str = "auto") -> PrivacyCurve:

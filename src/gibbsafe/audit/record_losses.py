@@ -20,10 +20,10 @@ from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers import can_draw, draw_exactly
 from gibbsafe.theorems import Constants
 
-__all__ = ["Field"]
+__all__ = ["RecordLosses"]
 
 
-class Field:
+class RecordLosses:
     """Losses ℓ(θ, x) = U of one record − U of none, at β = 1, in the scaled parameters that constants refer to.
 
     ``broken`` collects records inside the machine's numbers on which the model fails with anything but a refusal.
@@ -140,10 +140,10 @@ class Field:
         declared = []
         for precision in precisions:
             try:
-                made = self.model.constants(precision, adjacency=adjacency, n=1, rows_per_person=1)
+                stated = self.model.constants(precision, adjacency=adjacency, n=1, rows_per_person=1)
             except PremiseError:
                 continue
-            declared.append((precision, replace(made, step=None, steps=None)))
+            declared.append((precision, replace(stated, step=None, steps=None)))
         return declared
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from gibbsafe.data.blocks import DEFAULT_BLOCK_ROWS, BlockFunction, Blocks
 
-__all__ = ["Tally", "tally"]
+__all__ = ["RepeatedRecords", "count_repeats"]
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class RepeatedRecords:
     """Row blocks in which record k stands ``counts[k]`` times: every reduction is a sum over records, so each is counted."""
 
     records: tuple[Blocks, ...]
@@ -42,7 +42,7 @@ class Tally:
         )
 
 
-def tally(blocks: Any) -> Any:
+def count_repeats(blocks: Any) -> Any:
     """Return the same records counted, where at least three of four are repetitions; otherwise the blocks themselves."""
     if not isinstance(blocks, Blocks) or blocks.n_rows < 8:
         return blocks
@@ -54,4 +54,4 @@ def tally(blocks: Any) -> Any:
         Blocks(np.ascontiguousarray(blocks.rows[k : k + 1]), None if blocks.targets is None else blocks.targets[k : k + 1])
         for k in first
     )
-    return Tally(records, tuple(int(times) for times in counts))
+    return RepeatedRecords(records, tuple(int(times) for times in counts))

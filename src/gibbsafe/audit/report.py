@@ -13,6 +13,7 @@ from gibbsafe.audit.comparison import SameMechanism, same_mechanism
 from gibbsafe.audit.curves import Violation
 from gibbsafe.audit.mechanisms import mechanism_of, score_of
 from gibbsafe.audit.neighbours import Neighbours, worst_neighbours
+from gibbsafe.audit.picture import draw_audit
 from gibbsafe.audit.refutation import Refutation, refute
 from gibbsafe.audit.statistical import LowerBound, estimate_lower_bound
 from gibbsafe.planning import Plan
@@ -79,8 +80,6 @@ class PlanAudit:
 
     def draw(self, path: Path | str) -> None:
         """Draw the claimed δ(ε), the exact curve and the lower confidence bound."""
-        from gibbsafe.audit.picture import draw_audit
-
         draw_audit(self, path)
 
     def __str__(self) -> str:

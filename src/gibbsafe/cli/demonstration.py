@@ -63,9 +63,9 @@ def run(folder: Path, say: Callable[[str], None], *, epsilon: float = 1.0, draws
     say(f"1. What the theorems allow, for 20 features and an intercept\n\n{comparison}\n\n{headline}\n")
     train, test, labels, truth = breast_cancer()
     model = LogisticRegression(dimension=len(BOUNDS), bounds=tuple(BOUNDS.values()), feature_names=tuple(BOUNDS), labels=(0, 1))
-    made = plan(model, Budget(epsilon, 1e-6), n=len(labels), adjacency="replace-one", draws=draws, prior_radius=PRIOR_RADIUS)
-    say(f"2. A plan for the breast-cancer data, made without reading it\n\n{made}\n")
-    release = made.release((train, labels))
+    planned = plan(model, Budget(epsilon, 1e-6), n=len(labels), adjacency="replace-one", draws=draws, prior_radius=PRIOR_RADIUS)
+    say(f"2. A plan for the breast-cancer data, made without reading it\n\n{planned}\n")
+    release = planned.release((train, labels))
     path = folder / "release.json"
     release.save(path, force=force)
     say(f"3. The release, written to {path} and verified from the file\n\n{verify(path)}\n\n{release.summary()}\n")

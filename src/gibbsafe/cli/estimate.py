@@ -41,11 +41,11 @@ def estimate(
     table = _table(study)
     if workers is not None:
         table["workers"] = workers
-    made = estimate_from_dict(table, progress=False if as_json else None)
+    result = estimate_from_dict(table, progress=False if as_json else None)
     if as_json:
-        print_json(made.to_dict())
+        print_json(result.to_dict())
         return
-    say(str(made))
-    say(made.promise)
-    for note in made.notes:
+    say(str(result))
+    say(result.promise)
+    for note in result.notes:
         say(f"note: {note}")

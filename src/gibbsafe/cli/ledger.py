@@ -57,7 +57,7 @@ def open_(
 
     refuse_two_documents(anchor, as_json)
     url, name = parse_reference(reference)
-    made = open_account(
+    result = open_account(
         url,
         name,
         Budget(epsilon, delta),
@@ -71,7 +71,7 @@ def open_(
         dataset=dataset,
         seeded=seeded,
     )
-    _show_status(made.status(), as_json=as_json, quiet=quiet)
+    _show_status(result.status(), as_json=as_json, quiet=quiet)
 
 
 @ledger.command("show")

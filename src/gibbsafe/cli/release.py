@@ -18,15 +18,24 @@ if TYPE_CHECKING:
     from gibbsafe.study import Study
 
 
+LedgerOption = Annotated[
+    str | None, typer.Option(help="Account to charge, URL#account; by default the study's.", callback=no_password)
+]
+UntrustedOption = Annotated[
+    bool, typer.Option("--untrusted-study", help="Charge before a record is decoded, replace invalid entries.")
+]
+ShowValuesOption = Annotated[
+    bool, typer.Option("--show-values", help="Let refusals name values, rows and counts: for the curator only.")
+]
+
+
 @app.command("release")
 def release(
     study: Annotated[Path, typer.Argument(help="The study file (.toml).")],
     *,
     data: Annotated[Path, typer.Option(help="The table: CSV, Parquet, Arrow or NumPy.")],
     out: Annotated[Path, typer.Option(help="Where the release is written; an existing file is kept.")] = Path("release.json"),
-    ledger: Annotated[
-        str | None, typer.Option(help="Account to charge, URL#account; by default the study's.", callback=no_password)
-    ] = None,
+    ledger: LedgerOption = None,
     no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Charge nobody: you keep the budget by yourself.")] = False,
     key: Annotated[str | None, typer.Option(help="Name of the charge; by default the plan's hash.")] = None,
     reason: Annotated[str, typer.Option(help="Why, for the ledger's readers.")] = "",
@@ -35,13 +44,8 @@ def release(
     sign: Annotated[Path | None, typer.Option(help="Sign the release with this private key.")] = None,
     memory: Annotated[str | None, typer.Option(help="Room for encoded rows, like 500MB; beyond it they wait on disk.")] = None,
     storage: Annotated[str, typer.Option(help="float64, or float32 for half the memory.")] = "float64",
-    untrusted_study: Annotated[
-        bool,
-        typer.Option("--untrusted-study", help="Charge before a record is decoded, replace invalid entries."),
-    ] = False,
-    show_values: Annotated[
-        bool, typer.Option("--show-values", help="Let refusals name values, rows and counts: for the curator only.")
-    ] = False,
+    untrusted_study: UntrustedOption = False,
+    show_values: ShowValuesOption = False,
     clipping: Annotated[bool, typer.Option("--clipping", help="Count clipped values on stderr: for the curator only.")] = False,
     force: Force = False,
     purpose: RefusedPurpose = None,
@@ -66,45 +70,50 @@ def release(
     from gibbsafe.cli.inputs import parse_size
     from gibbsafe.cli.ledger import refuse_two_documents
     from gibbsafe.data.sizes import require_room
-    from gibbsafe.release.signing import key_id, read_private
-    from gibbsafe.release.signing import sign as signed
     from gibbsafe.study import Study
 
-    if ledger is not None and no_ledger:
-        raise typer.BadParameter("--ledger and --no-ledger exclude each other")
-    if untrusted_study and (show_values or clipping):
-        raise typer.BadParameter("--untrusted-study excludes --show-values and --clipping: they show what depends on records")
-    if untrusted_study and ledger is None:
-        raise typer.BadParameter("--untrusted-study needs --ledger: whoever wrote the study must not choose the account")
+    _refuse_misuse(ledger, no_ledger=no_ledger, untrusted=untrusted_study, shown=show_values or clipping)
     refuse_two_documents(anchor, as_json)
     _require_packages()
     loaded = Study.load(study)
-    made, room = loaded.plan(), parse_size(memory)
-    account = _account(loaded, ledger, no_ledger, anchor)
-    private = None if sign is None else read_private(sign)
-    inputs = [study, data, *([] if sign is None else [sign])]
-    require_free(out, force=force, inputs=inputs)
+    planned, room = loaded.plan(), parse_size(memory)
+    account, signer = _account(loaded, ledger, no_ledger, anchor), _Signer(sign)
+    require_free(out, force=force, inputs=[study, data, *([] if sign is None else [sign])])
     require_room(data, room)
     table = loaded.read(data)
     if clipping:
         _count_clipping(loaded, data)
-    signer = None if private is None else key_id(private.public_key())
-    about = {"key": key, "reason": reason, "dataset": dataset or loaded.dataset, "signer": signer}
+    about = {"key": key, "reason": reason, "dataset": dataset or loaded.dataset, "signer": signer.key_id}
     deferred = None if account is None else DeferredCharge(account, about)
-    released = made.release(
-        table,
-        persons=loaded.person_column,
-        ledger=deferred,
-        storage=storage,
-        memory=room,
-        progress=False if quiet or as_json else None,
-        show_values=show_values,
-        untrusted=untrusted_study,
-    )
-    if private is not None:
-        released = signed(released, private)
+    shown = {"progress": False if quiet or as_json else None, "show_values": show_values, "untrusted": untrusted_study}
+    persons = loaded.person_column
+    released = signer.sign(planned.release(table, persons=persons, ledger=deferred, storage=storage, memory=room, **shown))
     _write(released, out, deferred, force=force)
     _tell(released, out, deferred, as_json=as_json, quiet=quiet)
+
+
+def _refuse_misuse(ledger: str | None, *, no_ledger: bool, untrusted: bool, shown: bool) -> None:
+    if ledger is not None and no_ledger:
+        raise typer.BadParameter("--ledger and --no-ledger exclude each other")
+    if untrusted and shown:
+        raise typer.BadParameter("--untrusted-study excludes --show-values and --clipping: they show what depends on records")
+    if untrusted and ledger is None:
+        raise typer.BadParameter("--untrusted-study needs --ledger: whoever wrote the study must not choose the account")
+
+
+class _Signer:
+    """Whoever signs the release: a private key, or nobody."""
+
+    def __init__(self, path: Path | None) -> None:
+        from gibbsafe.release.signing import key_id, read_private
+
+        self._private = None if path is None else read_private(path)
+        self.key_id = None if self._private is None else key_id(self._private.public_key())
+
+    def sign(self, release: Release) -> Release:
+        from gibbsafe.release.signing import sign
+
+        return release if self._private is None else sign(release, self._private)
 
 
 def _require_packages() -> None:
@@ -123,12 +132,12 @@ class DeferredCharge:
 
     account: Account
     about: Mapping[str, Any]
-    made: Charge | None = field(default=None)
+    charged: Charge | None = field(default=None)
 
     def charge(self, plan: Plan) -> Receipt:
         """Charge the plan; what is returned has a receipt for the file, and nothing to settle yet."""
-        self.made = self.account.charge(plan, **self.about)
-        return Receipt(self.made.receipt)
+        self.charged = self.account.charge(plan, **self.about)
+        return Receipt(self.charged.receipt)
 
 
 @dataclass(frozen=True)
@@ -152,16 +161,16 @@ def _write(released: Release, out: Path, deferred: DeferredCharge | None, *, for
     """Write the release, then settle: an entry says released only if the file is there."""
     from gibbsafe.errors import GibbsafeError
 
-    number = None if deferred is None or deferred.made is None else deferred.made.number
+    number = None if deferred is None or deferred.charged is None else deferred.charged.number
     try:
         released.save(out, force=force)
     except GibbsafeError as error:
         spent = "" if number is None else f"; entry {number} of the ledger stays unreleased, its budget is spent"
         raise GibbsafeError(f"{error}{spent}") from error
-    if deferred is None or deferred.made is None:
+    if deferred is None or deferred.charged is None:
         return
     try:
-        deferred.made.settle(released)
+        deferred.charged.settle(released)
     except GibbsafeError as error:
         raise GibbsafeError(
             f"{out} is written and charged, but entry {number} could not be marked released ({error}); "
@@ -170,7 +179,7 @@ def _write(released: Release, out: Path, deferred: DeferredCharge | None, *, for
 
 
 def _tell(released: Release, out: Path, deferred: DeferredCharge | None, *, as_json: bool, quiet: bool) -> None:
-    entry = None if deferred is None or deferred.made is None else deferred.made.number
+    entry = None if deferred is None or deferred.charged is None else deferred.charged.number
     if as_json:
         charged: dict[str, Any] | None = None if deferred is None else {"account": str(deferred.account), "entry": entry}
         document = {"release": str(out), "claim": dict(released.certificate["claim"]), "charge": charged}

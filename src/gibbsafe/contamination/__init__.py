@@ -20,24 +20,36 @@ from gibbsafe.contamination.model.densities import (
     UniformLabels,
 )
 from gibbsafe.contamination.model.models import (
-    CauchyRegression,
+    ContaminatedCauchyRegression,
+    ContaminatedLinearRegression,
+    ContaminatedLogisticRegression,
     ContaminatedModel,
-    LinearRegression,
-    LogisticRegression,
-    NormalMean,
-    QuantileRegression,
+    ContaminatedNormalMean,
+    ContaminatedQuantileRegression,
     Records,
     default_rate,
 )
 from gibbsafe.contamination.posterior.sampling import PosteriorDraws, sample_posterior
 from gibbsafe.contamination.posterior.trimmed import TrimmedMean
 
+#: Names of the first edition, kept for a version: the classes of `gibbsafe.models` are others.
+CauchyRegression = ContaminatedCauchyRegression
+LinearRegression = ContaminatedLinearRegression
+LogisticRegression = ContaminatedLogisticRegression
+NormalMean = ContaminatedNormalMean
+QuantileRegression = ContaminatedQuantileRegression
+
 __all__ = [
     "Asserted",
     "Cauchy",
     "CauchyRegression",
     "CentredAtTruth",
+    "ContaminatedCauchyRegression",
+    "ContaminatedLinearRegression",
+    "ContaminatedLogisticRegression",
     "ContaminatedModel",
+    "ContaminatedNormalMean",
+    "ContaminatedQuantileRegression",
     "Curve",
     "Density",
     "Envelope",

@@ -6,7 +6,7 @@ import getpass
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gibbsafe._validate import choice, fail
 from gibbsafe.errors import BudgetError, CertificateError, GibbsafeError
@@ -23,11 +23,29 @@ from gibbsafe.privacy import Guarantee
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
-    from gibbsafe.release import Release
 
 __all__ = ["UNITS", "Account", "Charge", "current_user"]
 
 UNITS = ("record", "person")
+
+
+class Released(Protocol):
+    """What the ledger asks of a release: what it holds, and which charge it says produced it."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that was carried out."""
+
+    @property
+    def charge(self) -> Mapping[str, Any] | None:
+        """The receipt in the release file."""
+
+    @property
+    def signature(self) -> Mapping[str, Any] | None:
+        """Who signed it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the release file's content."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +60,7 @@ class Charge:
     number: int
     receipt: Mapping[str, Any] | None = None
 
-    def settle(self, release: Release) -> None:
+    def settle(self, release: Released) -> None:
         """Record that this release came of the charge."""
         if self.receipt is not None and release.charge != self.receipt:
             raise BudgetError(f"entry {self.number} of account {self.account.name!r}: did not produce this release")
@@ -89,8 +107,8 @@ class Account:
         token = secrets.token_hex(16)
         about = {"plan_sha256": digest(text), "token_sha256": digest(token), "who": who or current_user(), "reason": reason or ""}
         about |= {} if signer is None else {"signer": signer}
-        made = self._append_charge("charge", key or digest(text), of_plan(plan), unit, about=about, plan=text, dataset=dataset)
-        return replace(made, receipt={**(made.receipt or {}), "token": token})
+        charged = self._append_charge("charge", key or digest(text), of_plan(plan), unit, about=about, plan=text, dataset=dataset)
+        return replace(charged, receipt={**(charged.receipt or {}), "token": token})
 
     def spend(
         self,
@@ -217,7 +235,7 @@ class Account:
                 return Charge(self, entry["number"])
         raise BudgetError(f"account {self.name!r}: no unreleased charge of this plan")
 
-    def find_charge(self, release: Release) -> Charge:
+    def find_charge(self, release: Released) -> Charge:
         """Return the unreleased charge that produced a release, for one that was written when the ledger could not be told.
 
         The release names its entry, and the entry contains the hash of the release's token: other draws, made of the same plan

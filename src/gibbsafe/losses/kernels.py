@@ -1,7 +1,7 @@
 """The inner loops of a pass over the records, by the fastest code at hand.
 
-In float64 that is `gibbsafe.losses._kernels`, a little C that pip builds where it finds a compiler; without it, and in float32, it is
-NumPy and SciPy. Both do the same sums; exponentials agree to two units in the last place.
+In float64 that is `gibbsafe.losses._kernels`, a little C that pip builds where it finds a compiler; without it, and in float32,
+it is NumPy and SciPy. Both do the same sums; exponentials agree to two units in the last place.
 """
 
 from __future__ import annotations

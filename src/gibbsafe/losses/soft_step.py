@@ -58,12 +58,15 @@ class SoftStep(Loss):
         return 1 + self.width
 
     def curvature(self, u: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:
+        """The bell of log(1 + e^x) over h."""
         return bell(self._scaled(u, y))[0] / self.width
 
     def third(self, u: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:
+        """Its first derivative over h², with the sign of u in x."""
         return self.sign * bell(self._scaled(u, y))[1] / self.width**2
 
     def fourth(self, u: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:
+        """Its second derivative over h³."""
         return bell_bend(self._scaled(u, y)) / self.width**3
 
 

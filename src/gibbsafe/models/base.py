@@ -29,7 +29,7 @@ __all__ = ["MODELS", "GibbsModel", "Model", "model_from_dict", "register", "requ
 class Model(ABC):
     """What is public about records, likelihood and prior: the base of every model.
 
-    `GibbsModel` adds a loss of a linear predictor with a Gaussian prior that the plan sets; `gibbsafe.models.families.family.Family` a
+    `GibbsModel` adds a loss of a linear predictor with a Gaussian prior that the plan sets; `gibbsafe.models.families` have a
     likelihood whose prior is part of the declaration. Draws are made in *scaled* parameters; `to_original` and `from_original`
     are the public affine maps to and from the user's units (the identity unless a model says otherwise).
     """

@@ -184,7 +184,7 @@ class Plan:
         try:
             require_size(data["model"], MOST_PARAMETERS)
             data = {**data, "stages": [{"slack": None, **entry} for entry in data["stages"]]}  # the first edition had no slack
-            made = cls(
+            planned = cls(
                 model=model_from_dict(data["model"]),
                 budget=Budget(**data["budget"]),
                 n=data["n"],
@@ -199,14 +199,14 @@ class Plan:
                 stages=tuple(stage_from_dict(entry) for entry in data["stages"]),
                 grid=positive("grid", data["grid"]),
             )
-            made._check(data["guarantee"])
-            written = made.to_dict()
+            planned._check(data["guarantee"])
+            written = planned.to_dict()
         except (TypeError, KeyError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
             raise CertificateError(f"plan: {' '.join(str(error).split())[:300]}") from error
         for name in data:  # a text or a truth value for a number, a whole number for a real one
             if not agrees(data[name], written[name]):
                 raise CertificateError(f"plan: {name} is not written as a plan of this version writes it")
-        return made
+        return planned
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -230,7 +230,7 @@ class Plan:
             inverse_temperature=None if scheduled else self.inverse_temperature,
             rows_per_person=self.rows_per_person,
         )
-        stages = [[stage_to_dict(stage) for stage in made.stages] for made in (self, again)]
+        stages = [[stage_to_dict(stage) for stage in planned.stages] for planned in (self, again)]
         if not agrees(*stages):
             raise CertificateError("stages: not the priors, temperatures and draws that the rule gives")
         if not math.isclose(self.grid, again.grid, rel_tol=1e-9):
@@ -301,9 +301,9 @@ def plan(
     chosen, priced, stages = choose(request, sampler, theorem, prior, inverse_temperature)
     if chosen == "shell":
         require_conditioning(request.gibbs, stages, request.public_rows or MOST_RECORDS)
-    made = _settled(request, priced, chosen, stages, prior_given=prior is not None)
-    budget.claim(made.guarantee)  # whatever the rules gave: no plan is above its budget
-    return made
+    planned = _settled(request, priced, chosen, stages, prior_given=prior is not None)
+    budget.claim(planned.guarantee)  # whatever the rules gave: no plan is above its budget
+    return planned
 
 
 def _settled(request: Request, theorem: Theorem, sampler: str, stages: tuple[Stage, ...], *, prior_given: bool) -> Plan:

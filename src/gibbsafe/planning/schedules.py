@@ -190,9 +190,9 @@ def _estimate(request: Request, theorem: Theorem) -> tuple[Stage, ...]:
     shares, radii = estimate_schedule(None if request.n is None else request.n * mu / request.model.parameters)
     built = {LANGEVIN: _langevin, PROXIMAL: _last_iterate, WITHIN_SLACK: _within_slack}
     build = built.get(theorem.name, exact_stage)
-    made = []
+    listed = []
     for k, (share, shrink) in enumerate(zip(shares, radii, strict=True)):
         draws = request.draws if k == STAGES - 1 else 1
         centre = request.origin() if k == 0 else None
-        made.append(build(request, mu * math.sqrt(share / draws), request.prior_radius * shrink, centre, draws))
-    return tuple(made)
+        listed.append(build(request, mu * math.sqrt(share / draws), request.prior_radius * shrink, centre, draws))
+    return tuple(listed)

@@ -2,11 +2,11 @@
 
 With covariance C of the draws, data noise is about βC and draw noise C/N, as for every likelihood. A declared prior π pulls the
 mean by C∇log π to first order, and C∇log π is the covariance of the parameter with log π (Stein's identity for a normal
-posterior): it is taken over the draws. The mean of a skewed likelihood leans away from its maximum in the same way (`_lean`).
-Both are taken back, and the error of their estimate counts as noise. The prior's share in the posterior's precision, s = C/V₀
-with V₀ the variance of the prior on its trim, makes all of these larger by 1/(1 − s), as in `gibbsafe.population.shrinkage`.
-Where s is above a half the data say too little: the interval is the trim. Where the interval comes near the end of the trim the
-posterior is no longer normal but piles up there: it is extended to the end.
+posterior): it is taken over the draws. The mean of a skewed likelihood leans away from its maximum in the same way
+(`_skew_correction`). Both are taken back, and the error of their estimate counts as noise. The prior's share in the posterior's
+precision, s = C/V₀ with V₀ the variance of the prior on its trim, makes all of these larger by 1/(1 − s), as in
+`gibbsafe.population.shrinkage`. Where s is above a half the data say too little: the interval is the trim. Where the interval
+comes near the end of the trim the posterior is no longer normal but piles up there: it is extended to the end.
 """
 
 from __future__ import annotations
@@ -62,16 +62,16 @@ def family_intervals(release: Release, level: float, dispersion: float | None) -
     share = variance / draw_exactly(_prior(plan), PRIOR_DRAWS, np.random.default_rng(0)).var(axis=0)
     learnt = share * freedom / float(2 * gammaincinv(freedom / 2, (1 - level) / 2)) <= LARGEST_SHARE
     left = 1 - np.minimum(share, LARGEST_SHARE)
-    pull, error = (each / left for each in _pull(plan, draws))
+    shift, error = (each / left for each in _shrinkage(plan, draws))
     data, drawn = noise / left, variance / len(draws) / left**2
-    middle, half = draws.mean(axis=0) - pull, float(stdtrit(freedom, (1 + level) / 2)) * np.sqrt(data + drawn + error**2)
+    middle, half = draws.mean(axis=0) - shift, float(stdtrit(freedom, (1 + level) / 2)) * np.sqrt(data + drawn + error**2)
     lower, upper, margin = middle - half, middle + half, NEAR * np.sqrt(variance)
     lower = np.where(learnt & (lower - margin > lower_end), lower, lower_end)
     upper = np.where(learnt & (upper + margin < upper_end), upper, upper_end)
-    parts = {"data_noise": np.sqrt(data), "draw_noise": np.sqrt(drawn), "shrinkage": np.abs(pull)}
+    parts = {"data_noise": np.sqrt(data), "draw_noise": np.sqrt(drawn), "shrinkage": np.abs(shift)}
     normal = "the posterior is nearly normal away from the trim; its spread is estimated from the draws"
-    told = ("the parameter lies inside the declared trim", assumed, normal)
-    return Intervals(level, release.parameters, lower, upper, parts, False, told)
+    assumptions = ("the parameter lies inside the declared trim", assumed, normal)
+    return Intervals(level, release.parameters, lower, upper, parts, False, assumptions)
 
 
 def _data_noise(plan: Plan, variance: Floats, dispersion: float | None) -> tuple[Floats, str]:
@@ -109,17 +109,17 @@ def _prior(plan: Plan):  # type: ignore[no-untyped-def]
     return plan.model.posterior(blocks, stage, np.zeros(plan.model.parameters))
 
 
-def _pull(plan: Plan, draws: Floats) -> tuple[Floats, Floats]:
+def _shrinkage(plan: Plan, draws: Floats) -> tuple[Floats, Floats]:
     """Return C∇(log π + J), the covariance over the draws of each parameter with the prior's log density and J; its error."""
     lower, upper = _support(plan)
     inside = np.clip(draws, lower + plan.grid, upper - plan.grid)  # rounding may have put a draw on the end of the trim or beyond
-    pulling = _lean(plan.model, inside) - _prior(plan).values(inside)
+    pulling = _skew_correction(plan.model, inside) - _prior(plan).values(inside)
     freedom = len(draws) - 1
-    pull = (draws - draws.mean(axis=0)).T @ (pulling - pulling.mean()) / freedom
-    return pull, np.sqrt((draws.var(axis=0, ddof=1) * pulling.var(ddof=1) + pull**2) / freedom)
+    shift = (draws - draws.mean(axis=0)).T @ (pulling - pulling.mean()) / freedom
+    return shift, np.sqrt((draws.var(axis=0, ddof=1) * pulling.var(ddof=1) + shift**2) / freedom)
 
 
-def _lean(model: Model, draws: Floats) -> Floats:
+def _skew_correction(model: Model, draws: Floats) -> Floats:
     """Return J, with which C∇J is how far the mean of a skewed likelihood leans from its maximum; 0 where it is not known.
 
     Beta and Dirichlet: a mean (a + s)/(a + b + m) is s/m for a = b = 0, so J = Σ log θ. Gamma: (shape + m)/T is m/T for shape 0,

@@ -102,14 +102,14 @@ def _assumptions(plan: Plan, radius: float, dispersion: float | None) -> list[st
 
 
 @dataclass(frozen=True)
-class Pull:
+class Shrinkage:
     """How the draws' spread C bounds the prior's pull: at most |WCa| per unit of distance; ``widest`` bounds C itself."""
 
     weight: Floats  # W per parameter: the prior's precision for exact draws
     widest: float
 
 
-def _pull(stage: Stage, sampler: str, curvature: float) -> Pull:
+def _shrinkage(stage: Stage, sampler: str, curvature: float) -> Shrinkage:
     """Return W and the widest spread. Exact draws have W = M and C ≤ M⁻¹ (Brascamp–Lieb).
 
     A chain of T steps in a direction of precision λ keeps a share aᵀ of its start, so it leaves a pull of s = m/λ + aᵀ(1 − m/λ).
@@ -119,19 +119,19 @@ def _pull(stage: Stage, sampler: str, curvature: float) -> Pull:
     """
     precision = np.array(stage.prior_precision)
     if stage.step is None or stage.steps is None:
-        return Pull(precision, float(1 / precision.min()))
+        return Shrinkage(precision, float(1 / precision.min()))
     low = float(precision.min())
     if sampler == "langevin":
         rates = np.geomspace(low, low + curvature, 4001)
         keep = (1 - stage.step * rates) ** stage.steps
         variance = 2 * (1 - keep**2) / (rates * (2 - stage.step * rates))
-        pull = low / rates + np.abs(keep) * (1 - low / rates)
-        return Pull(np.full(len(precision), float((pull / variance).max())), float(variance.max()))
+        shrinkage = low / rates + np.abs(keep) * (1 - low / rates)
+        return Shrinkage(np.full(len(precision), float((shrinkage / variance).max())), float(variance.max()))
     ratios = np.geomspace(1, LARGEST_RATIO, 4001)  # λ in units of the prior's precision in that direction, whatever n is
     keep = np.exp(-stage.steps * np.log1p(stage.step * ratios))
     variance = (1 - keep**2) / ratios
-    pull = 1 / ratios + keep * (1 - 1 / ratios)
-    return Pull(precision * float((pull / variance).max()), float(variance.max()) / low)
+    shrinkage = 1 / ratios + keep * (1 - 1 / ratios)
+    return Shrinkage(precision * float((shrinkage / variance).max()), float(variance.max()) / low)
 
 
 def _centre_distance(plan: Plan, radius: float) -> float:
@@ -140,8 +140,8 @@ def _centre_distance(plan: Plan, radius: float) -> float:
     for stage in plan.stages[:-1]:
         assert isinstance(plan.model, GibbsModel)
         rows = plan.rows_per_person * (plan.n or 0)
-        pull = _pull(stage, plan.sampler, stage.inverse_temperature * rows * plan.model.loss.smoothness)
-        noise = pull.widest + stage.inverse_temperature / (4 * min(stage.prior_precision))
+        shrinkage = _shrinkage(stage, plan.sampler, stage.inverse_temperature * rows * plan.model.loss.smoothness)
+        noise = shrinkage.widest + stage.inverse_temperature / (4 * min(stage.prior_precision))
         total += math.sqrt(noise * float(2 * gammaincinv(d / 2, 1 - CENTRE_FAILURE / len(plan.stages))))
     return total
 
@@ -157,7 +157,7 @@ class Setting:
     level: float
     radius: float
     directions: Floats  # row j: the gradient of the user's parameter j in scaled parameters
-    pull: Pull
+    shrinkage: Shrinkage
     noise: Noise
     assumptions: list[str]
 
@@ -185,8 +185,8 @@ class Setting:
 
     def intervals(self, lower: Floats, upper: Floats, parts: dict[str, Floats], last: str) -> Intervals:
         """Return the result; without parts it is the public worst case."""
-        told = (*self.assumptions, last)
-        return Intervals(self.level, self.release.parameters, lower, upper, parts, not parts, told)
+        assumed = (*self.assumptions, last)
+        return Intervals(self.level, self.release.parameters, lower, upper, parts, not parts, assumed)
 
 
 def gibbs_intervals(release: Release, level: float, radius: float, dispersion: float | None) -> Intervals:
@@ -196,9 +196,9 @@ def gibbs_intervals(release: Release, level: float, radius: float, dispersion: f
     assert isinstance(model, GibbsModel)
     directions = (model.to_original(np.eye(model.parameters)) - model.to_original(np.zeros((1, model.parameters)))).T
     smooth = model.loss.smoothness if math.isfinite(model.loss.smoothness) else 0.0
-    pull = _pull(stage, plan.sampler, stage.inverse_temperature * plan.rows_per_person * (plan.n or 0) * smooth)
+    shrinkage = _shrinkage(stage, plan.sampler, stage.inverse_temperature * plan.rows_per_person * (plan.n or 0) * smooth)
     noise = _noise(plan, dispersion)
-    setting = Setting(release, level, radius, directions, pull, noise, _assumptions(plan, radius, dispersion))
+    setting = Setting(release, level, radius, directions, shrinkage, noise, _assumptions(plan, radius, dispersion))
     if len(release.draws) > model.parameters + 1 and math.isfinite(model.loss.self_concordance):
         return _estimated(setting, model)
     return _worst_case(setting)
@@ -207,7 +207,7 @@ def gibbs_intervals(release: Release, level: float, radius: float, dispersion: f
 def _estimated(setting: Setting, model: GibbsModel) -> Intervals:
     plan, draws = setting.plan, setting.release.draws
     kappa = model.loss.self_concordance
-    seen = Spread.of(model.from_original(draws), setting.directions, setting.pull.weight, kappa, setting.level)
+    seen = Spread.of(model.from_original(draws), setting.directions, setting.shrinkage.weight, kappa, setting.level)
     data, drawn = setting.noise.data_variance(seen.along, np.linalg.norm(seen.rows, axis=1)), seen.along / len(draws)
     shrinkage = np.minimum(seen.shrinkage_within(setting.reach), setting.lengths * setting.reach)
     half = shrinkage + seen.quantile * np.sqrt(data + drawn)
@@ -221,16 +221,16 @@ def _estimated(setting: Setting, model: GibbsModel) -> Intervals:
         shrinkage = np.where(better, nearer, shrinkage)
         lower, upper = np.where(better, middle - shorter, lower), np.where(better, middle + shorter, upper)
     parts = {"data_noise": np.sqrt(data), "draw_noise": np.sqrt(drawn), "shrinkage": shrinkage}
-    told = "the posterior is nearly normal; its covariance is estimated from the draws"
-    return setting.intervals(lower, upper, parts, told)
+    assumed = "the posterior is nearly normal; its covariance is estimated from the draws"
+    return setting.intervals(lower, upper, parts, assumed)
 
 
 def _worst_case(setting: Setting) -> Intervals:
-    """Return the declared ball, cut to what the draws allow whatever the data: C ≤ `Pull.widest`, shrinkage ≤ distance."""
+    """Return the declared ball, cut to what the draws allow whatever the data: C ≤ `Shrinkage.widest`, shrinkage ≤ distance."""
     plan, middle = setting.plan, setting.release.draws.mean(axis=0)
-    variance = setting.pull.widest / len(setting.release.draws) + setting.noise.largest(min(plan.stages[-1].prior_precision))
+    variance = setting.shrinkage.widest / len(setting.release.draws) + setting.noise.largest(min(plan.stages[-1].prior_precision))
     half = (setting.reach + float(ndtri((1 + setting.level) / 2)) * math.sqrt(variance)) * setting.lengths
     lower, upper = setting.within_ball(middle - half, middle + half)
     least = plan.model.parameters + 2
-    told = f"nothing about the data beyond that: conservative; plan at least {least} draws for intervals that learn from them"
-    return setting.intervals(lower, upper, {}, told)
+    assumed = f"nothing about the data beyond that: conservative; plan at least {least} draws for intervals that learn from them"
+    return setting.intervals(lower, upper, {}, assumed)

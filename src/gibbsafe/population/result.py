@@ -1,22 +1,18 @@
-"""What an interval says, and which rule makes it."""
+"""What an interval says."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gibbsafe._types import Floats
-from gibbsafe._validate import choice, fail, open_probability, positive
-from gibbsafe.models.base import GibbsModel
+from gibbsafe._validate import choice
 from gibbsafe.queries.query import FREE
 
-if TYPE_CHECKING:
-    from gibbsafe.release import Release
-
-__all__ = ["Intervals", "intervals"]
+__all__ = ["Intervals"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,19 +69,3 @@ class Intervals:
             parts = ", ".join(f"{part.replace('_', ' ')} {values[k]:.3g}" for part, values in self.parts.items())
             lines.append(f"  {name:<{width}}  {self.lower[k]:.6g} to {self.upper[k]:.6g}" + (f"   ({parts})" if parts else ""))
         return "\n".join([*lines, *(f"assumes: {line}" for line in self.assumptions), f"cost: {self.cost}"])
-
-
-def intervals(release: Release, level: float, *, radius: float | None = None, dispersion: float | None = None) -> Intervals:
-    """Return intervals for every parameter of a release; see `Release.interval`."""
-    from gibbsafe.population.family import family_intervals
-    from gibbsafe.population.gibbs import gibbs_intervals
-
-    share = open_probability("level", level)
-    factor = None if dispersion is None else positive("dispersion", dispersion)
-    if isinstance(release.plan.model, GibbsModel):
-        reach = release.plan.prior_radius if radius is None else positive("radius", radius)
-        assert reach is not None
-        return gibbs_intervals(release, share, reach, factor)
-    if radius is not None:
-        fail("radius", radius, f"left out: the prior of {release.plan.model.name} is part of its declaration")
-    return family_intervals(release, share, factor)

@@ -49,12 +49,12 @@ class GammaPosterior(IntervalPosterior):
         """
         mine, theirs = (TrimmedGamma(each.shape, each.rate, self.low, self.high) for each in (self, other))
         mode = float(mine.mode[0])
-        slope, pull = other.shape - self.shape, (other.rate - self.rate) * mode
+        slope, rate_change = other.shape - self.shape, (other.rate - self.rate) * mode
         edges = np.concatenate([mine.edges()[0], theirs.edges()[0] + math.log(float(theirs.mode[0]) / mode)])
         edges = np.unique(np.clip(edges, mine.low[0], mine.high[0]))
 
         def log_ratio(x: Floats) -> Floats:
-            return slope * x - pull * np.expm1(x)
+            return slope * x - rate_change * np.expm1(x)
 
         def integrate(cuts: Floats) -> tuple[Floats, Floats, float]:
             """Points, their log weights under p up to a constant, and the constant that normalises q/p."""
@@ -64,7 +64,7 @@ class GammaPosterior(IntervalPosterior):
             log_weight -= logsumexp(log_weight)
             return points, log_weight, float(logsumexp(log_weight + log_ratio(points)))
 
-        turn = np.log(slope / pull) if slope * pull > 0 else edges[0]
+        turn = np.log(slope / rate_change) if slope * rate_change > 0 else edges[0]
         _, _, shift = integrate(np.empty(0))
         ends = np.unique(np.clip([edges[0], turn, edges[-1]], edges[0], edges[-1]))
         kinks = [

@@ -94,8 +94,8 @@ class GibbsPosterior:
         Summed as m_j δ_j(t_j − c_j + ½δ_j) nothing cancels: the error is a few roundings of the sum of the terms' sizes, however
         far the prior's centre is.
         """
-        pull = centre - self.prior_centre
-        return np.asarray(((self.prior_precision * steps) * (pull + 0.5 * steps)).sum(axis=1))
+        offset = centre - self.prior_centre
+        return np.asarray(((self.prior_precision * steps) * (offset + 0.5 * steps)).sum(axis=1))
 
     def values(self, thetas: Floats) -> Floats:
         """Potential U at each row of ``thetas`` (k, p), as one matrix product per block."""
@@ -147,9 +147,9 @@ class GibbsPosterior:
             return total, slope @ rows
 
         total, gradient = self.data.reduce(block, ROWS_FOR_ONE_CHAIN)
-        pull = self.prior_precision * (theta - self.prior_centre)
+        prior_slope = self.prior_precision * (theta - self.prior_centre)
         value = self.inverse_temperature * float(total) + float(self.prior_values(theta[None])[0])
-        return value, self.inverse_temperature * gradient + pull
+        return value, self.inverse_temperature * gradient + prior_slope
 
     def value_gradient_hessian(self, theta: Floats) -> tuple[float, Floats, Floats]:
         """U(θ), ∇U(θ) and ∇²U(θ) in one pass."""
@@ -161,8 +161,8 @@ class GibbsPosterior:
             return total, slope @ rows, shrunk.T @ shrunk  # a symmetric product, at half the price of a general one
 
         total, gradient, hessian = self.data.reduce(block, ROWS_FOR_HESSIAN)
-        pull = self.prior_precision * (theta - self.prior_centre)
+        prior_slope = self.prior_precision * (theta - self.prior_centre)
         value = self.inverse_temperature * float(total) + float(self.prior_values(theta[None])[0])
         hessian = self.inverse_temperature * hessian
         hessian[np.diag_indices_from(hessian)] += self.prior_precision
-        return value, self.inverse_temperature * gradient + pull, hessian
+        return value, self.inverse_temperature * gradient + prior_slope, hessian

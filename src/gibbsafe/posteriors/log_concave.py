@@ -1,7 +1,7 @@
 """Many log-concave densities on intervals at once: how far they reach, and their masses.
 
-A density e^{h(x)} with h concave and largest at 0, h(0) = 0, falls by d = −h(r) at a point r to the right of its mode. Its *reach*
-there is an r with d between ½ and 2, or the end of the interval if that comes first. What a reach is good for is said where
+A density e^{h(x)} with h concave and largest at 0, h(0) = 0, falls by d = −h(r) at a point r to the right of its mode. A *reach*
+is an r with d between ½ and 2, or the end of the interval if that comes first. What a reach is good for is said where
 draws are made (`gibbsafe.samplers.trimmed.log_concave`); where exactly it lies changes the time taken, never a law.
 
 Masses over parts of the interval are Gauss–Legendre sums over panels that widen with the distance from the mode.

@@ -44,15 +44,15 @@ class TrimmedGamma(LogConcave):
         shape, rate, low, high = _arrays(shape, rate, low, high)
         with np.errstate(divide="ignore", over="ignore"):
             self.mode = np.clip(shape / rate, low, high)
-        self.shape, self.pull = shape, rate * self.mode
+        self.shape, self.rate_at_mode = shape, rate * self.mode
         low_x, high_x = (_log_ratio(end, self.mode, end - self.mode) for end in (low, high))
-        scale = 1 / np.maximum(np.sqrt(self.pull), np.abs(shape - self.pull))
+        scale = 1 / np.maximum(np.sqrt(self.rate_at_mode), np.abs(shape - self.rate_at_mode))
         self._low, self._high = low, high
         super().__init__(self._heights, np.minimum(low_x, 0.0), np.maximum(high_x, 0.0), scale)
 
     def _heights(self, x: Floats, index: Indices) -> Floats:
         with np.errstate(over="ignore"):
-            return np.asarray(self.shape[index] * x - self.pull[index] * np.expm1(x))
+            return np.asarray(self.shape[index] * x - self.rate_at_mode[index] * np.expm1(x))
 
     def theta(self, x: Floats, index: Indices) -> Floats:
         """Return the parameters at positions x."""
@@ -61,12 +61,12 @@ class TrimmedGamma(LogConcave):
 
     def subset(self, index: Indices) -> TrimmedGamma:
         """Return the distributions ``index`` alone."""
-        return TrimmedGamma(*(each[index] for each in (self.shape, self.pull / self.mode, self._low, self._high)))
+        return TrimmedGamma(*(each[index] for each in (self.shape, self.rate_at_mode / self.mode, self._low, self._high)))
 
     @property
     def log_mass(self) -> Floats:
         """Log of ∫ θ^{shape−1} e^{−rate·θ} over [low, high]."""
-        return np.asarray(self.shape * np.log(self.mode) - self.pull + np.log(self.masses()))
+        return np.asarray(self.shape * np.log(self.mode) - self.rate_at_mode + np.log(self.masses()))
 
 
 class TrimmedBeta(LogConcave):

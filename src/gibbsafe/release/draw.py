@@ -160,7 +160,7 @@ def _certified(  # noqa: PLR0917 - all that a release is made of
     draws = plan.model.to_original(on_grid)
     draws.flags.writeable = False
     certificate = certify(plan, randomness=randomness, storage=storage)
-    made = Release(plan, certificate, draws, diagnostics, getattr(charge, "receipt", None))
+    released = Release(plan, certificate, draws, diagnostics, getattr(charge, "receipt", None))
     if hasattr(charge, "settle"):
-        charge.settle(made)
-    return made
+        charge.settle(released)
+    return released

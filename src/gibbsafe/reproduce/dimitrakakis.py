@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaln
 
+from gibbsafe._plotting import figure
 from gibbsafe.assumptions import LipschitzLaw, lipschitz_weights
 from gibbsafe.assumptions.priors import lipschitz_of_table
 from gibbsafe.bounds import range_gap
@@ -178,8 +179,6 @@ def _curves(law: LipschitzLaw) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarra
 
 def figure1(path: Path) -> None:
     """Draw both panels of Figure 1: ξ(Θ_L), its highest lower bounds with L₀ = inf ℓ, and the uniform Lipschitz constants."""
-    from gibbsafe._plotting import figure
-
     looks = {0.2: ("#a63603", "--", "x"), 0.05: ("#08519c", "-", "o")}
     with figure(path, "Lipschitz constant L", "prior mass of Θ_L", width=9.6, height=4.2) as left:
         grid = left.figure.add_gridspec(1, 2)

@@ -161,19 +161,19 @@ class Study:
     @contextmanager
     def _refusals(self) -> Iterator[None]:
         """Turn what goes wrong with a file's options and numbers, of any type and size, into a refusal in one line."""
-        made = MODELS[self.model_name]
+        kind = MODELS[self.model_name]
         try:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 yield
         except GibbsafeError:
             raise
         except ArithmeticError as error:
-            raise ParameterError(f"model {made.name}: a declared number is too large or too small ({error})") from error
+            raise ParameterError(f"model {kind.name}: a declared number is too large or too small ({error})") from error
         except AttributeError as error:
             what = f"an option is not understood ({error})" if self.target else "needs a [target] table with the name of a column"
-            raise ParameterError(f"model {made.name}: {what}") from error
+            raise ParameterError(f"model {kind.name}: {what}") from error
         except (TypeError, ValueError, LookupError) as error:
-            raise ParameterError(f"model {made.name}: {_about_option(error, made)}") from error
+            raise ParameterError(f"model {kind.name}: {_about_option(error, kind)}") from error
 
     def read(self, source: Any) -> DeclaredTable:
         """Return the declared columns of a file or table, in batches, for `Plan.release` with ``persons=person_column``."""
@@ -286,8 +286,8 @@ def _csv_format(table: Mapping[str, Any]) -> CsvFormat:
     return CsvFormat(**table)
 
 
-def _about_option(error: Exception, made: type[Model]) -> str:
+def _about_option(error: Exception, kind: type[Model]) -> str:
     """Say which options a model has, where one of them was not understood."""
     text = str(error).split("() ", 1)[-1] or type(error).__name__
-    allowed: list[str] = [each.name for each in fields(made) if each.init] if is_dataclass(made) else []
+    allowed: list[str] = [each.name for each in fields(kind) if each.init] if is_dataclass(kind) else []
     return f"{text}; its options are {', '.join(allowed)}"

@@ -10,7 +10,7 @@ from scipy import special
 
 from gibbsafe._types import Floats
 from gibbsafe._validate import count, non_negative, open_probability, positive
-from gibbsafe.contamination.model.models import ContaminatedModel, NormalMean
+from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean
 from gibbsafe.errors import ParameterError
 
 __all__ = ["efficiency_loss", "fisher_information", "prior_mass_far", "prior_mass_near"]
@@ -53,7 +53,7 @@ def _scores(model: ContaminatedModel, x: Floats, u: float, scale: float) -> list
     """Return ∂ log f/∂u, and ∂ log f/∂ log s where the scale is a parameter."""
     location = np.full(len(x), u)
     scores = [model.likelihood.ratios(x, location, scale)[0]]
-    if isinstance(model, NormalMean) and model.truncated:
+    if isinstance(model, ContaminatedNormalMean) and model.truncated:
         step = 1e-5 * model.scale
         ends = model._log_mass(np.array([u - step, u + step]))
         scores[0] = scores[0] - (ends[1] - ends[0]) / (2 * step)
@@ -69,7 +69,7 @@ def _information_at(model: ContaminatedModel, p: float, u: float, scale: float, 
     else:
         x, weight = _line_rule()
         x, weight = u + scale * x, scale * weight
-        if isinstance(model, NormalMean) and model.space is not None and model.truncated:
+        if isinstance(model, ContaminatedNormalMean) and model.space is not None and model.truncated:
             inside = (x > model.space[0]) & (x < model.space[1])
             x, weight = x[inside], weight[inside]
     log_f = model.log_f(x, np.full(len(x), u), scale)
@@ -90,7 +90,7 @@ def fisher_information(
     Theorem 5: I_p ≤ (1−p)I, and I_p → I as p → 0. ``rate=None`` is the model's own declared rate (0 without contamination).
 
     >>> from gibbsafe.contamination import StudentT
-    >>> model = NormalMean(prior_mean=0.0, contamination=StudentT(5.0))
+    >>> model = ContaminatedNormalMean(prior_mean=0.0, contamination=StudentT(5.0))
     >>> round(float(fisher_information(model, 0.0, 0.25)[0, 0]), 9)
     0.535934131
     """
@@ -125,7 +125,7 @@ def efficiency_loss(model: ContaminatedModel, truth: Floats | float, rate: float
     """Return the largest relative loss of information in any direction: 1 − the least eigenvalue of I^(−1/2) I_p I^(−1/2).
 
     >>> from gibbsafe.contamination import StudentT
-    >>> model = NormalMean(prior_mean=0.0, contamination=StudentT(5.0))
+    >>> model = ContaminatedNormalMean(prior_mean=0.0, contamination=StudentT(5.0))
     >>> round(efficiency_loss(model, 0.0, 0.25), 4)
     0.4641
     """

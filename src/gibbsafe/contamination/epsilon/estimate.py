@@ -12,7 +12,7 @@ from gibbsafe._validate import choice, count, fail, open_probability
 from gibbsafe.contamination.epsilon.quantiles import coverage, interval_orders, percentile_order, upper_order
 from gibbsafe.contamination.epsilon.repeats import METHODS, Task, run
 from gibbsafe.contamination.model import declare
-from gibbsafe.contamination.model.models import ContaminatedModel, NormalMean
+from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, EstimatedPrivacy
 
@@ -60,8 +60,8 @@ def estimate_epsilon(  # noqa: PLR0917 - the algorithm's own inputs, in its orde
 
     The result is `EstimatedPrivacy`: random differential privacy, never composed with or amplified like a proved guarantee.
 
-    >>> from gibbsafe.contamination import NormalMean
-    >>> model = NormalMean(scale=8.0, prior_mean=40.0, prior_scale=40.0)
+    >>> from gibbsafe.contamination import ContaminatedNormalMean
+    >>> model = ContaminatedNormalMean(scale=8.0, prior_mean=40.0, prior_scale=40.0)
     >>> estimate = estimate_epsilon(model, 1000, repeats=30, quantile=0.9, truth=30.0)
     >>> 0.3 < estimate.epsilon < 0.7, estimate.confidence >= 0.95
     (True, True)
@@ -113,7 +113,7 @@ def _size(n: int | None, rows: tuple[Floats, Floats] | None) -> int:
 
 
 def _check_method(name: str, model: ContaminatedModel, particles: int | None, delta: float, accept_invalid: bool) -> None:
-    if name == "exact" and not isinstance(model, NormalMean):
+    if name == "exact" and not isinstance(model, ContaminatedNormalMean):
         raise PremiseError("method = 'exact': the exact privacy curve is for one parameter; use method='tight' or 'gaussian'")
     if name != "paper" and particles is not None:
         fail("particles", particles, "absent except for method='paper'; the other methods use none")

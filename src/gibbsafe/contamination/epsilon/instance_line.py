@@ -14,7 +14,7 @@ from scipy import optimize
 from gibbsafe._types import Floats
 from gibbsafe.contamination.epsilon.search import maximise
 from gibbsafe.contamination.epsilon.suprema import Setting, setting, spread
-from gibbsafe.contamination.model.models import NormalMean, Records
+from gibbsafe.contamination.model.models import ContaminatedNormalMean, Records
 from gibbsafe.contamination.posterior.line import Line
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.privacy.profiles import gaussian_epsilon
@@ -33,7 +33,7 @@ class LineInstance:
     log_total: float = 0.0
 
     @classmethod
-    def of(cls, model: NormalMean, line: Line, p: float, reference: float, truth: Floats | None) -> LineInstance:
+    def of(cls, model: ContaminatedNormalMean, line: Line, p: float, reference: float, truth: Floats | None) -> LineInstance:
         """Return the instance with normalised quadrature weights."""
         theta, step = line.panel(line.low, line.high)
         log_density = line.log_density(theta)
@@ -245,7 +245,7 @@ class _Curve:
 
 
 def literal_epsilon(
-    model: NormalMean,
+    model: ContaminatedNormalMean,
     records: Records,
     line: Line,
     p: float,

@@ -17,7 +17,7 @@ from gibbsafe.contamination.epsilon import instance_line, instance_regression
 from gibbsafe.contamination.epsilon.instance_line import LineInstance
 from gibbsafe.contamination.epsilon.instance_regression import RegressionInstance
 from gibbsafe.contamination.epsilon.suprema import setting
-from gibbsafe.contamination.model.models import ContaminatedModel, NormalMean, Records
+from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean, Records
 from gibbsafe.contamination.posterior.line import line_posterior
 from gibbsafe.contamination.posterior.posterior import laplace
 
@@ -77,7 +77,7 @@ def epsilon_of(
     """
     rng = np.random.default_rng(0) if generator is None else generator
     case = _Case(records, delta, adjacency, truth, particles, rng)
-    return case.line(model, method) if isinstance(model, NormalMean) else case.regression(model, method)
+    return case.line(model, method) if isinstance(model, ContaminatedNormalMean) else case.regression(model, method)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class _Case:
     particles: int | None
     generator: np.random.Generator
 
-    def line(self, model: NormalMean, method: str) -> float:
+    def line(self, model: ContaminatedNormalMean, method: str) -> float:
         p = model.p(len(self.records))
         line = line_posterior(model, self.records, p)
         if method == "paper":

@@ -17,7 +17,7 @@ from gibbsafe._types import Floats
 from gibbsafe.contamination.epsilon.search import maximise
 from gibbsafe.contamination.model.densities import CentredAtTruth, Truncated
 from gibbsafe.contamination.model.likelihoods import CauchyNoise, LogisticLabel, log_mixture
-from gibbsafe.contamination.model.models import ContaminatedModel, NormalMean
+from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean
 
 __all__ = ["Setting", "logistic_rise", "setting", "spread"]
 
@@ -69,7 +69,7 @@ class Setting:
 
     def log_f(self, r: Floats, a: Floats | float, scale: Floats | float | None = None) -> Floats:
         """Return log f at residual r when the location moved by a."""
-        c = float(self.reference[0]) if isinstance(self.model, NormalMean) else 0.0
+        c = float(self.reference[0]) if isinstance(self.model, ContaminatedNormalMean) else 0.0
         return self.model.log_f(c + r, np.asarray(c + a), self.reference_scale if scale is None else scale)
 
     def log_k(self, r: Floats, v: Floats, a: Floats | float = 0.0) -> Floats:
@@ -82,7 +82,7 @@ def setting(model: ContaminatedModel, p: float, reference: Floats, truth: Floats
     g = model.contamination
     c = reference[: model.dimension]
     everywhere = (-math.inf, math.inf)
-    if isinstance(model, NormalMean):
+    if isinstance(model, ContaminatedNormalMean):
         centre = float(c[0])
         at = 0.0 if truth is None else float(truth[0])
         space = everywhere if model.space is None else (model.space[0] - centre, model.space[1] - centre)
@@ -171,7 +171,7 @@ def _extremes(
 ) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
     """Return the largest and the smallest log f of a residual over the locations and scales in reach."""
     kernel, model = at.model.likelihood, at.model
-    if isinstance(model, NormalMean) and model.truncated:
+    if isinstance(model, ContaminatedNormalMean) and model.truncated:
         return _truncated_extremes(at, reach)
     ends = (np.array(-reach), np.array(reach))
 
@@ -205,6 +205,6 @@ def _truncated_extremes(at: Setting, reach: float) -> tuple[Callable[[Floats], F
         return np.minimum(at.log_f(r, -reach), at.log_f(r, reach))
 
     model = at.model
-    assert isinstance(model, NormalMean)
+    assert isinstance(model, ContaminatedNormalMean)
     ends = model._log_mass(float(at.reference[0]) + np.array([-reach, reach]))
     return (plain_best if (ends > -1e-15).all() else best), worst

@@ -12,14 +12,14 @@ from gibbsafe.contamination.model.models import ContaminatedModel
 
 __all__ = ["model_from_table"]
 
-MODELS = {
-    cls.__name__: cls
+MODELS: dict[str, type[ContaminatedModel]] = {
+    cls.name: cls
     for cls in (
-        models.NormalMean,
-        models.LinearRegression,
-        models.LogisticRegression,
-        models.CauchyRegression,
-        models.QuantileRegression,
+        models.ContaminatedNormalMean,
+        models.ContaminatedLinearRegression,
+        models.ContaminatedLogisticRegression,
+        models.ContaminatedCauchyRegression,
+        models.ContaminatedQuantileRegression,
     )
 }
 DENSITIES = {cls.__name__: cls for cls in (densities.StudentT, densities.Cauchy, densities.Normal, densities.UniformLabels)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -26,15 +26,19 @@ from gibbsafe.contamination.model.likelihoods import (
 from gibbsafe.errors import DomainError, PremiseError
 
 __all__ = [
-    "CauchyRegression",
+    "ContaminatedCauchyRegression",
+    "ContaminatedLinearRegression",
+    "ContaminatedLogisticRegression",
     "ContaminatedModel",
-    "LinearRegression",
-    "LogisticRegression",
-    "NormalMean",
-    "QuantileRegression",
+    "ContaminatedNormalMean",
+    "ContaminatedQuantileRegression",
     "Records",
     "default_rate",
 ]
+
+
+#: Where no density is named, the model takes its own.
+LEFT_OUT: Any = object()
 
 
 def default_rate(n: int) -> float:
@@ -64,9 +68,14 @@ class Records:
 
 @dataclass(frozen=True, kw_only=True)
 class ContaminatedModel:
-    """What all contaminated models share. ``contamination=None`` is the model without contamination (p = 0)."""
+    """What all contaminated models share. ``contamination=None`` is the model without contamination (p = 0).
 
-    contamination: Density | None = None
+    Left out, g is a wide public density that each model chooses by itself.
+    """
+
+    #: The name under which studies declare the model.
+    name: ClassVar[str]
+    contamination: Density | None = LEFT_OUT
     rate: float | None = None
     prior_mean: float = 0.0
     prior_scale: float = 10.0
@@ -91,6 +100,11 @@ class ContaminatedModel:
     def noise(self) -> float:
         """The likelihood's scale where it is known, that of simulated data where it is not."""
         return 1.0
+
+    def _settle(self, default: Density | None) -> None:
+        """Take the model's own density where none was named."""
+        if self.contamination is LEFT_OUT:
+            object.__setattr__(self, "contamination", default)
 
     def _prepare(self) -> None:
         object.__setattr__(self, "prior_mean", real("prior_mean", self.prior_mean))
@@ -191,21 +205,22 @@ class ContaminatedModel:
     def describe(self) -> str:
         """Return the data model in words."""
         g = "none" if self.contamination is None else self.contamination.describe()
-        return f"{type(self).__name__}, {self.parameters} parameter(s), contamination: {g}"
+        return f"{self.name}, {self.parameters} parameter(s), contamination: {g}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class NormalMean(ContaminatedModel):
+class ContaminatedNormalMean(ContaminatedModel):
     """The mean of N(θ, s²), or of a normal truncated to ``space`` (``truncated=True``); prior N(prior_mean, prior_scale²).
 
     ``space`` is the interval in which records live (default: all numbers). ``parameter_bounds`` trims the prior, which the
     envelope density needs.
 
-    >>> model = NormalMean(scale=8.0, prior_mean=40.0, prior_scale=40.0)
+    >>> model = ContaminatedNormalMean(scale=8.0, prior_mean=40.0, prior_scale=40.0)
     >>> model.contamination.describe()
     'Student t with 5 degrees of freedom at 40, scale 40'
     """
 
+    name = "NormalMean"
     scale: float = 1.0
     space: tuple[float, float] | None = None
     truncated: bool = False
@@ -219,9 +234,8 @@ class NormalMean(ContaminatedModel):
                 fail(name, ends, "two numbers, the lower first")
         if self.truncated and self.space is None:
             fail("space", None, "an interval for a truncated normal")
-        if self.contamination is None:
-            # A wide public density of the prior's shape: as good in ε̂ as the paper's, which follows the unknown truth.
-            object.__setattr__(self, "contamination", StudentT(5.0, self.prior_mean, self.prior_scale))
+        # A wide public density of the prior's shape: as good in ε̂ as the paper's, which follows the unknown truth.
+        self._settle(StudentT(5.0, self.prior_mean, self.prior_scale))
         self._prepare()
         if isinstance(self.contamination, Envelope) and self.parameter_bounds != (
             self.contamination.low,
@@ -329,45 +343,47 @@ class _ScaledRegression(_Regression):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearRegression(_ScaledRegression):
+class ContaminatedLinearRegression(_ScaledRegression):
     """x = θᵀw + normal noise. Default g: Student t with 5 degrees of freedom at 0, five times as wide."""
 
+    name = "LinearRegression"
+
     def __post_init__(self) -> None:
-        if self.contamination is None:
-            object.__setattr__(self, "contamination", StudentT(5.0, 0.0, 5.0 * (self.scale or 1.0)))
+        self._settle(StudentT(5.0, 0.0, 5.0 * (self.scale or 1.0)))
         super().__post_init__()
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogisticRegression(_Regression):
+class ContaminatedLogisticRegression(_Regression):
     """Labels 0/1 with logit θᵀw. Default g: a fair coin; ``contaminated=False`` leaves it out."""
 
+    name = "LogisticRegression"
     contaminated: bool = True
     likelihood: Likelihood = field(init=False, default_factory=LogisticLabel)
 
     def __post_init__(self) -> None:
-        if self.contaminated and self.contamination is None:
-            object.__setattr__(self, "contamination", UniformLabels())
+        self._settle(UniformLabels() if self.contaminated else None)
         super().__post_init__()
 
 
 @dataclass(frozen=True, kw_only=True)
-class CauchyRegression(_ScaledRegression):
+class ContaminatedCauchyRegression(_ScaledRegression):
     """x = θᵀw + Cauchy noise. Default g: a Cauchy density five times as wide; ``contaminated=False`` leaves it out."""
 
+    name = "CauchyRegression"
     contaminated: bool = True
     likelihood: Likelihood = field(init=False, default_factory=CauchyNoise)
 
     def __post_init__(self) -> None:
-        if self.contaminated and self.contamination is None:
-            object.__setattr__(self, "contamination", Cauchy(0.0, 5.0 * (self.scale or 1.0)))
+        self._settle(Cauchy(0.0, 5.0 * (self.scale or 1.0)) if self.contaminated else None)
         super().__post_init__()
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuantileRegression(_Regression):
+class ContaminatedQuantileRegression(_Regression):
     """The τ-quantile of x given w by the asymmetric Laplace likelihood of scale ``scale``. Default g: Student t, 2 degrees."""
 
+    name = "QuantileRegression"
     tau: float = 0.5
     scale: float = 1.0
     likelihood: Likelihood = field(init=False, default_factory=AsymmetricLaplace)
@@ -375,8 +391,7 @@ class QuantileRegression(_Regression):
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive("scale", self.scale))
         object.__setattr__(self, "likelihood", AsymmetricLaplace(self.tau))
-        if self.contamination is None:
-            object.__setattr__(self, "contamination", StudentT(2.0, 0.0, 5.0 * self.scale))
+        self._settle(StudentT(2.0, 0.0, 5.0 * self.scale))
         super().__post_init__()
 
     @property

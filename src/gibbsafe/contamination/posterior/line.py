@@ -13,7 +13,7 @@ import numpy as np
 from numpy.polynomial import chebyshev, legendre
 
 from gibbsafe._types import Floats
-from gibbsafe.contamination.model.models import NormalMean, Records
+from gibbsafe.contamination.model.models import ContaminatedNormalMean, Records
 
 __all__ = ["Line", "likelihood_sum", "line_posterior"]
 
@@ -25,7 +25,7 @@ TOLERANCE, SMALL = 1e-7, 40
 FEW = 200
 
 
-def likelihood_sum(model: NormalMean, records: Records, p: float, theta: Floats) -> Floats:
+def likelihood_sum(model: ContaminatedNormalMean, records: Records, p: float, theta: Floats) -> Floats:
     """Return Σ log k_p(x_i; θ) − log(p g(x_i)) (or Σ log f for p = 0) at many θ, blockwise."""
     x, s = records.x, model.scale
     if p == 0:
@@ -69,7 +69,7 @@ class Line:
     error: float
     nodes: int
 
-    def without(self, model: NormalMean, records: Records, p: float) -> Line:
+    def without(self, model: ContaminatedNormalMean, records: Records, p: float) -> Line:
         """Return the posterior without the last of the records, evaluated exactly on top of this one."""
         x, log_g = records.x[-1:], records.log_g[-1:]
 
@@ -100,14 +100,14 @@ def _legendre(points: int) -> tuple[Floats, Floats]:
     return _LEGENDRE[points]
 
 
-def _curve(model: NormalMean, records: Records, p: float) -> Callable[[Floats], Floats]:
+def _curve(model: ContaminatedNormalMean, records: Records, p: float) -> Callable[[Floats], Floats]:
     def log_density(theta: Floats) -> Floats:
         return likelihood_sum(model, records, p, np.atleast_1d(theta)) + model.log_prior(np.atleast_1d(theta)[:, None])
 
     return log_density
 
 
-def _find_mode(model: NormalMean, records: Records, curve: Callable[[Floats], Floats]) -> tuple[float, float]:
+def _find_mode(model: ContaminatedNormalMean, records: Records, curve: Callable[[Floats], Floats]) -> tuple[float, float]:
     """Return the mode and the standard deviation there: a coarse scan from a robust start, then parabolas.
 
     A few records leave a posterior with several humps; many leave one near the median, where the search starts.
@@ -139,7 +139,7 @@ def _find_mode(model: NormalMean, records: Records, curve: Callable[[Floats], Fl
     return start, deviation
 
 
-def line_posterior(model: NormalMean, records: Records, p: float) -> Line:
+def line_posterior(model: ContaminatedNormalMean, records: Records, p: float) -> Line:
     """Return the posterior of the mean given contaminated records.
 
     The interval is the mode ± 14 standard deviations (28, 56 where needed), such that the log density has fallen by 60 at both

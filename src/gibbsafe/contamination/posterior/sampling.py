@@ -9,7 +9,7 @@ import numpy as np
 
 from gibbsafe._types import Floats
 from gibbsafe._validate import choice, count
-from gibbsafe.contamination.model.models import ContaminatedModel, NormalMean, Records
+from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean, Records
 from gibbsafe.contamination.posterior.line import Line, line_posterior
 from gibbsafe.contamination.posterior.posterior import Laplace, laplace
 from gibbsafe.randomness import use
@@ -43,7 +43,7 @@ def sample_posterior(
     ``"inverse-cdf"`` (one parameter): the distribution function of an interpolant whose error was measured. ``"importance"``:
     the normal approximation, corrected by resampling. ``"metropolis"``: a random walk of ``steps`` steps per draw.
 
-    >>> model = NormalMean(scale=8.0, prior_mean=40.0, prior_scale=40.0)
+    >>> model = ContaminatedNormalMean(scale=8.0, prior_mean=40.0, prior_scale=40.0)
     >>> rng = np.random.default_rng(1)
     >>> records = model.contaminate(30 + 8 * rng.standard_normal(1000), rng)
     >>> made = sample_posterior(model, records, 4, generator=rng)
@@ -54,12 +54,12 @@ def sample_posterior(
     wanted = count("draws", draws)
     names = (
         ("auto", "inverse-cdf", "importance", "metropolis")
-        if isinstance(model, NormalMean)
+        if isinstance(model, ContaminatedNormalMean)
         else ("auto", "importance", "metropolis")
     )
     name = choice("method", method, names)
     p = model.p(max(len(records), 2))
-    if isinstance(model, NormalMean):
+    if isinstance(model, ContaminatedNormalMean):
         line = line_posterior(model, records, p)
         if name in {"auto", "inverse-cdf"}:
             return _inverse(line, wanted, rng, randomness)

@@ -145,11 +145,11 @@ class BayesianNetwork(TableFamily):
     @cached_property
     def tables(self) -> tuple[Table, ...]:
         """One table per node; its contexts are the joint states of the parents, the last parent running fastest."""
-        made = []
+        listed = []
         for node, states in self.states.items():
             contexts = math.prod(len(self.states[parent]) for parent in self.parents[node])
-            made.append(Table(contexts, len(states), self.smallest_probability[node], self.concentration))
-        return tuple(made)
+            listed.append(Table(contexts, len(states), self.smallest_probability[node], self.concentration))
+        return tuple(listed)
 
     @property
     def parameters(self) -> int:
@@ -271,10 +271,10 @@ class BayesianNetwork(TableFamily):
                 context = context * len(self.states[parent]) + codes[:, place[parent]]
             codes[:, k] = sample_states(probabilities[context], generator)
         numbers = all(not isinstance(state, str) for states in self.states.values() for state in states)
-        made = np.empty(codes.shape, dtype=None if numbers else object)
+        listed = np.empty(codes.shape, dtype=None if numbers else object)
         for k, states in enumerate(self.states.values()):
-            made[:, k] = np.array(states, dtype=None if numbers else object)[codes[:, k]]
-        return made
+            listed[:, k] = np.array(states, dtype=None if numbers else object)[codes[:, k]]
+        return listed
 
     @classmethod
     def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Model:

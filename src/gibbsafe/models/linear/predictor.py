@@ -37,7 +37,7 @@ class LinearModel(GibbsModel):
         radius: features are rows of norm at most this, in the user's units (default 1), or instead of it
         bounds: a (low, high) pair per feature; each is clipped and mapped to [−1, 1], and the row is clipped to
         row_norm: in these units (default √dimension).
-        columns: a `gibbsafe.domains.column.Column` per column of a table instead of bounds: categories become one 0/1 column per level,
+        columns: a `gibbsafe.domains.Column` per column of a table instead of bounds: categories become one 0/1 column per level,
             numbers are mapped by their bounds, and the row is clipped to ``row_norm`` (default: the root of their number).
         intercept: whether a constant column 1 is appended.
         feature_names: names of the columns, needed to read tables by name.

@@ -89,15 +89,15 @@ class Rounds:
     def __init__(self, posterior: GibbsPosterior, geometry: Geometry, step: float, hessian: Floats | None) -> None:
         self.posterior, self.geometry = posterior, geometry
         metric = geometry.metric
-        self.pull = metric / step
-        self.noise = 1 / np.sqrt(self.pull)
-        self.precision = metric + self.pull
+        self.inner_precision = metric / step
+        self.noise = 1 / np.sqrt(self.inner_precision)
+        self.precision = metric + self.inner_precision
         self.spread = 1 / np.sqrt(self.precision)
         extra = posterior.prior_precision - metric
         self.extra = extra if extra.any() else None
         # βsΣ w(zᵀd)² ≤ S|d|²_M: the inner potential's curvature lies between `precision` and this much more.
         self.damping = 1 / (self.precision + 0.5 * geometry.curvature * metric + 0.5 * float(extra.max()))
-        self.move = None if hessian is None else _inverse(hessian + np.diag(self.pull))
+        self.move = None if hessian is None else _inverse(hessian + np.diag(self.inner_precision))
         self.judge = Judge(posterior, metric, geometry.largest, posterior.dimension * step / (1 + step))
         self._together = 2.0
 
@@ -126,27 +126,27 @@ class Rounds:
         """Move the tangent points to where inner draws from there are cheap; return the way from them to the proposals' means."""
         chains.tangents, chains.gradients, way = self._moved(chains.tangents, chains.gradients, y, 0)
         chains.passes += 1
-        dear = self._cost(chains.tangents, way) > EXTRA
+        costly = self._cost(chains.tangents, way) > EXTRA
         moves = 1
-        while dear.any() and moves < MOST_MOVES:
-            these = np.flatnonzero(dear)
+        while costly.any() and moves < MOST_MOVES:
+            these = np.flatnonzero(costly)
             tangents, gradients, ways = self._moved(chains.tangents[these], chains.gradients[these], y[these], moves)
             chains.tangents[these], chains.gradients[these], way[these] = tangents, gradients, ways
             chains.passes += 1
             moves += 1
-            dear[these] = self._cost(tangents, ways) > EXTRA
+            costly[these] = self._cost(tangents, ways) > EXTRA
         return way
 
     def _moved(self, tangents: Floats, gradients: Floats, y: Floats, moves: int) -> tuple[Floats, Floats, Floats]:
         """Tangent points one move on, the gradients of U there, and the ways from there to the proposals' means."""
-        downhill = self.pull * (y - tangents) - gradients
+        downhill = self.inner_precision * (y - tangents) - gradients
         if moves >= QUICK_MOVES:
             tangents = tangents + downhill * self.damping
         else:
             tangents = tangents + (downhill / self.precision if self.move is None else downhill @ self.move)
         tangents = project(tangents, self.posterior.ball)
         gradients = self.posterior.gradients(tangents)
-        return tangents, gradients, (self.pull * (y - tangents) - gradients) / self.precision
+        return tangents, gradients, (self.inner_precision * (y - tangents) - gradients) / self.precision
 
     def _cost(self, tangents: Floats, way: Floats) -> Floats:
         """Bound of the nats that the distance of the proposal's mode from the tangent point costs an inner draw."""

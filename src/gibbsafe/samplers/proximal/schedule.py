@@ -72,18 +72,18 @@ def rounds_for_slack(step: float, slack: float, *, distance: float) -> int:
 
 
 def rounding_bound(
-    step: float, rounds: int, *, nats: float, parameters: int, terms: int, pull: float, bend: float = 0.0
+    step: float, rounds: int, *, nats: float, parameters: int, terms: int, force: float, bend: float = 0.0
 ) -> float:
     """Return how far in total variation rounding can move a draw, in the worst case over all roundings (docs/samplers.md).
 
     ``nats`` is the largest per inner draw, ``terms`` the longest chain of additions in a sum over records (rows of a block plus
-    number of blocks), ``pull`` is βN·max|z|·(Lip + s·v) in the prior's units and ``bend`` κ·v, where v bounds |z||θ| along the
+    number of blocks), ``force`` is βN·max|z|·(Lip + s·v) in the prior's units and ``bend`` κ·v, where v bounds |z||θ| along the
     chain.
 
-    >>> f"{rounding_bound(0.0101, 299, nats=1.1, parameters=20, terms=500, pull=100.0):.0e}"
+    >>> f"{rounding_bound(0.0101, 299, nats=1.1, parameters=20, terms=500, force=100.0):.0e}"
     '1e-10'
     """
     longest = terms + parameters
     acceptance = (64 + longest + bend * parameters + 2 * parameters * math.sqrt(parameters)) * nats
-    gradient = 0.4 * math.sqrt(step / (1 + step)) * longest * pull
+    gradient = 0.4 * math.sqrt(step / (1 + step)) * longest * force
     return 2.0**-53 * rounds * (acceptance + gradient)

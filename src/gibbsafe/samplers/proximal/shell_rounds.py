@@ -68,11 +68,11 @@ class ShellRounds:
     def advance(self, chains: Chains, generator: np.random.Generator) -> None:
         """One round of every chain, in place."""
         posterior = self.posterior
-        precision, pull = posterior.prior_precision, posterior.prior_precision / self.step
-        y = chains.points + generator.standard_normal(chains.points.shape) / np.sqrt(pull)
-        centres = (precision * posterior.prior_centre + pull * y) / (precision + pull)
+        precision, inner_precision = posterior.prior_precision, posterior.prior_precision / self.step
+        y = chains.points + generator.standard_normal(chains.points.shape) / np.sqrt(inner_precision)
+        centres = (precision * posterior.prior_centre + inner_precision * y) / (precision + inner_precision)
         for k, centre in enumerate(centres):
-            inner = replace(posterior, prior_precision=precision + pull, prior_centre=centre)
+            inner = replace(posterior, prior_precision=precision + inner_precision, prior_centre=centre)
             draw, seen = shell.sample(inner, 1, generator)
             chains.points[k] = draw[0]
             chains.proposals += seen.evaluated

@@ -53,7 +53,7 @@ from gibbsafe.losses.base import psi, psi_slope
 from gibbsafe.samplers.shell.rounding import UNIT, Rounding
 from gibbsafe.samplers.shell.sums import Cubic, Frame, Grams, Taylor
 
-__all__ = ["Bound", "Certificates", "assured_bound", "bounds_on_shell", "forms_on_shell", "is_diagonal", "raised"]
+__all__ = ["Bound", "KnownSums", "assured_bound", "bounds_on_shell", "forms_on_shell", "is_diagonal", "raised"]
 
 
 #: A computed radius is right to within this share of it.
@@ -63,7 +63,7 @@ SMALLEST_SPREAD = 1e-120
 
 
 @dataclass(frozen=True, eq=False)
-class Certificates:
+class KnownSums:
     """What has been summed about the posterior so far: the dearer sums are ``None`` until they pay."""
 
     kappa: float
@@ -139,10 +139,10 @@ class Bound:
         return 0.5 * least_eigenvalue(self.precision) * self.hi**2 - float(np.linalg.norm(self.linear)) * self.hi - self.constant
 
 
-def _matrix_losses(certificates: Certificates, hi: float) -> Iterator[Floats]:
+def _matrix_losses(known: KnownSums, hi: float) -> Iterator[Floats]:
     """Matrices B with U(θ) − U(t) ≥ gᵀv + ½vᵀ(P + D)v − vᵀBv for |v| ≤ hi."""
-    taylor, grams, rounding = certificates.taylor, certificates.grams, certificates.rounding
-    quartic = certificates.quartic_deficit / 24 * hi**2
+    taylor, grams, rounding = known.taylor, known.grams, known.rounding
+    quartic = known.quartic_deficit / 24 * hi**2
     matrix = hi / 6 * taylor.cubic + quartic * taylor.quartic
     yield _lifted(matrix, hi / 6 * rounding.cubic + quartic * rounding.quartic)
     if grams is not None and hi <= grams.radii[-1]:
@@ -155,19 +155,19 @@ def _lifted(matrix: Floats, lift: float) -> Floats:
     return matrix
 
 
-def _fourth_loss(certificates: Certificates, hi: float) -> tuple[float, Floats] | None:
+def _fourth_loss(known: KnownSums, hi: float) -> tuple[float, Floats] | None:
     """Tangent of h(σ) = σψ(κ√q hi²/√σ) at the σ of a typical direction."""
-    if certificates.fourth is None:
+    if known.fourth is None:
         return None
-    typical = hi**2 * certificates.typical_data_share
+    typical = hi**2 * known.typical_data_share
     if not typical > 0:
         return None
-    reach = certificates.kappa * math.sqrt(certificates.fourth + certificates.rounding.quartic) * hi**2
+    reach = known.kappa * math.sqrt(known.fourth + known.rounding.quartic) * hi**2
     ratio = reach / math.sqrt(typical)
     height = float(psi(ratio))
     slope = height - 0.5 * ratio * float(psi_slope(ratio))
     lift = 1e-12 * hi**2  # a tangent lies above a concave function only up to rounding in its slope
-    return typical * (height - slope) + lift, slope * certificates.data_share
+    return typical * (height - slope) + lift, slope * known.data_share
 
 
 @dataclass(frozen=True)
@@ -192,13 +192,13 @@ class _Reach:
         return cls((2 * far - 1) / far**2, square * (3 - 2 / near), square * (3 - 2 / far), square**2 * (4 * far - 3), gain)
 
 
-def _cubic_loss(certificates: Certificates, cubic: Cubic, reach: _Reach, hi: float) -> tuple[float, Floats, Floats]:
+def _cubic_loss(known: KnownSums, cubic: Cubic, reach: _Reach, hi: float) -> tuple[float, Floats, Floats]:
     """Constant, linear term and matrix by which the data's part falls short of its quadratic, the fourth moment apart."""
     p = len(cubic.linear)
     middle, half = 0.5 * (reach.most + reach.least), 0.5 * (reach.most - reach.least)
     size = float(np.linalg.norm(cubic.linear))
-    matrix = 0.5 * (1 - reach.quadratic) * certificates.data_share
-    constant = 0.5 * half * size - reach.gain + reach.most * hi * certificates.rounding.cubic
+    matrix = 0.5 * (1 - reach.quadratic) * known.data_share
+    constant = 0.5 * half * size - reach.gain + reach.most * hi * known.rounding.cubic
     if size > 0:
         matrix += 0.5 * half / size * np.outer(cubic.linear, cubic.linear)
     spread = float(np.trace(cubic.spread))
@@ -211,61 +211,61 @@ def _cubic_loss(certificates: Certificates, cubic: Cubic, reach: _Reach, hi: flo
     return constant, -middle * cubic.linear, matrix
 
 
-def _cubic_losses(certificates: Certificates, lo: float, hi: float) -> Iterator[tuple[float, Floats, Floats]]:
+def _cubic_losses(known: KnownSums, lo: float, hi: float) -> Iterator[tuple[float, Floats, Floats]]:
     """The cubic bound, with the fourth moment bounded in either way, and the ray bound where it applies."""
-    cubic, fourth, quartic = certificates.cubic, certificates.fourth, certificates.quartic_deficit / 24
-    blur = certificates.rounding.quartic
+    cubic, fourth, quartic = known.cubic, known.fourth, known.quartic_deficit / 24
+    blur = known.rounding.quartic
     if cubic is None:
         return
-    constant, linear, matrix = _cubic_loss(certificates, cubic, _Reach.within(lo, hi), hi)
-    yield constant + quartic * hi**4 * blur, linear, matrix + quartic * hi**2 * certificates.taylor.quartic
+    constant, linear, matrix = _cubic_loss(known, cubic, _Reach.within(lo, hi), hi)
+    yield constant + quartic * hi**4 * blur, linear, matrix + quartic * hi**2 * known.taylor.quartic
     if fourth is None:
         return
     fourth += blur
     yield constant + quartic * fourth * hi**4, linear, matrix
-    radius = _steepest_radius(certificates, cubic, fourth)
+    radius = _steepest_radius(known, cubic, fourth)
     if radius <= lo * (1 + 2 * EDGE):
         radius = min(radius, lo)
-        reach = _Reach.beyond(radius, lo, hi, _curvature_gain(certificates, fourth, radius, lo))
-        constant, linear, matrix = _cubic_loss(certificates, cubic, reach, hi)
+        reach = _Reach.beyond(radius, lo, hi, _curvature_gain(known, fourth, radius, lo))
+        constant, linear, matrix = _cubic_loss(known, cubic, reach, hi)
         yield constant + quartic * fourth * reach.quartic, linear, matrix
 
 
-def _steepest_radius(certificates: Certificates, cubic: Cubic, fourth: float) -> float:
+def _steepest_radius(known: KnownSums, cubic: Cubic, fourth: float) -> float:
     """The radius at which the slope d̄ r − 3e r² − (κ₄/6) q r³ of the cubic bound in a typical direction is largest."""
-    share = certificates.typical_data_share
+    share = known.typical_data_share
     spread = math.sqrt(float(np.trace(cubic.spread)) / len(cubic.linear))
-    root = 6 * spread + math.sqrt(36 * spread**2 + 2 * certificates.quartic_deficit * fourth * share)
+    root = 6 * spread + math.sqrt(36 * spread**2 + 2 * known.quartic_deficit * fourth * share)
     return 2 * share / root if share > 0 and root > 0 else math.inf
 
 
-def _curvature_gain(certificates: Certificates, fourth: float, radius: float, lo: float) -> float:
+def _curvature_gain(known: KnownSums, fourth: float, radius: float, lo: float) -> float:
     """K of the ray bound."""
-    share = certificates.least_data_share
+    share = known.least_data_share
     if share <= 0:
         return 0.0
-    decay = certificates.kappa * math.sqrt(fourth / share)
+    decay = known.kappa * math.sqrt(fourth / share)
     return share * math.exp(-decay * radius) * (lo - radius) ** 2 * (0.5 - float(psi(decay * (lo - radius))))
 
 
-def bounds_on_shell(certificates: Certificates, lo: float, hi: float) -> Iterator[Bound]:
+def bounds_on_shell(known: KnownSums, lo: float, hi: float) -> Iterator[Bound]:
     """Every bound of the module that holds on the shell and is finite (positive definiteness is the caller's to check)."""
-    return filter(None, (raised(certificates, bound) for bound in forms_on_shell(certificates, lo, hi)))
+    return filter(None, (raised(known, bound) for bound in forms_on_shell(known, lo, hi)))
 
 
-def assured_bound(certificates: Certificates, lo: float, hi: float) -> Bound | None:
+def assured_bound(known: KnownSums, lo: float, hi: float) -> Bound | None:
     """The bound of which public numbers say how bad it can be."""
-    reach = (certificates.taylor.largest_norm + certificates.rounding.product) * hi * (1 + EDGE)
-    left = (1 - 1e-9) * (1 - 2 * float(psi(certificates.kappa * (1 + 1e-9) * reach)))
-    precision = np.diag(certificates.prior_share) + left * certificates.data_share
-    return raised(certificates, Bound(lo, hi, 0.0, -certificates.frame.gradient, precision))
+    reach = (known.taylor.largest_norm + known.rounding.product) * hi * (1 + EDGE)
+    left = (1 - 1e-9) * (1 - 2 * float(psi(known.kappa * (1 + 1e-9) * reach)))
+    precision = np.diag(known.prior_share) + left * known.data_share
+    return raised(known, Bound(lo, hi, 0.0, -known.frame.gradient, precision))
 
 
-def raised(certificates: Certificates, bound: Bound) -> Bound | None:
+def raised(known: KnownSums, bound: Bound) -> Bound | None:
     """The bound with its shell's headroom: what rounding can do to the log acceptance anywhere on it. None if not finite."""
     if not (np.isfinite(bound.constant) and np.isfinite(bound.linear).all() and np.isfinite(bound.precision).all()):
         return None
-    rounding, p, hi = certificates.rounding, len(bound.linear), bound.hi * (1 + EDGE)
+    rounding, p, hi = known.rounding, len(bound.linear), bound.hi * (1 + EDGE)
     rise = rounding.constant + (rounding.linear + rounding.gradient) * hi
     # A diagonal form is summed with a relative error, which the share taken of P covers; another errs by its size.
     size = 0.0 if is_diagonal(bound.precision) else float(np.linalg.norm(bound.precision)) * hi**2
@@ -273,20 +273,20 @@ def raised(certificates: Certificates, bound: Bound) -> Bound | None:
     return replace(bound, constant=bound.constant + rise + own, headroom=rise + own)
 
 
-def forms_on_shell(certificates: Certificates, lo: float, hi: float) -> list[Bound]:
+def forms_on_shell(known: KnownSums, lo: float, hi: float) -> list[Bound]:
     """Every bound in exact arithmetic on what was summed, headroom still to be added; some not finite where radii are huge."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return list(_forms_on_shell(certificates, np.float64(lo), np.float64(hi)))
+        return list(_forms_on_shell(known, np.float64(lo), np.float64(hi)))
 
 
-def _forms_on_shell(certificates: Certificates, lo: float, hi: float) -> Iterator[Bound]:
-    none, unit = -certificates.frame.gradient, certificates.unit
+def _forms_on_shell(known: KnownSums, lo: float, hi: float) -> Iterator[Bound]:
+    none, unit = -known.frame.gradient, known.unit
     low, high = lo * (1 - EDGE), hi * (1 + EDGE)
-    yield Bound(lo, hi, 0.0, none, np.diag(certificates.prior_share))
-    for matrix in _matrix_losses(certificates, high):
+    yield Bound(lo, hi, 0.0, none, np.diag(known.prior_share))
+    for matrix in _matrix_losses(known, high):
         yield Bound(lo, hi, 0.0, none, unit - 2 * matrix)
-    fourth = _fourth_loss(certificates, high)
+    fourth = _fourth_loss(known, high)
     if fourth is not None:
         yield Bound(lo, hi, fourth[0], none, unit - 2 * fourth[1])
-    for constant, linear, matrix in _cubic_losses(certificates, low, high):
+    for constant, linear, matrix in _cubic_losses(known, low, high):
         yield Bound(lo, hi, constant, none + linear, unit - 2 * matrix)

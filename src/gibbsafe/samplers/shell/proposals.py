@@ -24,7 +24,7 @@ from scipy.special import gammaln
 
 from gibbsafe._types import Floats
 from gibbsafe.errors import GibbsafeError
-from gibbsafe.samplers.shell.envelope import Bound, Certificates, assured_bound, forms_on_shell, is_diagonal, raised
+from gibbsafe.samplers.shell.envelope import Bound, KnownSums, assured_bound, forms_on_shell, is_diagonal, raised
 
 __all__ = ["Component", "Mixture", "Proposals", "build_mixture"]
 
@@ -109,17 +109,17 @@ def _typical_height(bound: Bound) -> float:
     return height if math.isfinite(height) else math.inf
 
 
-def _best_component(certificates: Certificates, lo: float, hi: float) -> Component:
+def _best_component(known: KnownSums, lo: float, hi: float) -> Component:
     """The component of the bound that is lowest in a typical direction, or the assured one if it weighs less.
 
     The prior's bound always qualifies.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        forms = sorted(forms_on_shell(certificates, lo, hi), key=_typical_height)
-        assured = assured_bound(certificates, lo, hi)
+        forms = sorted(forms_on_shell(known, lo, hi), key=_typical_height)
+        assured = assured_bound(known, lo, hi)
     other = None if assured is None else _component(assured)
     for form in forms:
-        bound = raised(certificates, form)
+        bound = raised(known, form)
         component = None if bound is None else _component(bound)
         if component is not None:
             return component if other is None or component.log_weight <= other.log_weight else other
@@ -209,14 +209,14 @@ class Mixture:
         return top + math.log(float(np.exp(self.log_weights - top).sum()) * max(kept, 0.5) / size)
 
 
-def _tail_log_weight(certificates: Certificates, last: Component, p: int) -> tuple[float, float, float] | None:
+def _tail_log_weight(known: KnownSums, last: Component, p: int) -> tuple[float, float, float] | None:
     """Slope and headroom of the tail beyond the last shell, and the log integral of its exponential envelope.
 
     Where U(θ) − U(t) ≥ c s its computed value, which errs by η·½vᵀPv and a linear term, is at least (1 − η)c s − η|g|s less that
     term, since the data's part is at least −|g|s: rounding costs the tail a share of its slope, and the same headroom everywhere.
     """
-    radius, rounding = last.hi, certificates.rounding
-    lost = rounding.linear + rounding.prior * (float(np.linalg.norm(certificates.frame.gradient)) + rounding.gradient)
+    radius, rounding = last.hi, known.rounding
+    lost = rounding.linear + rounding.prior * (float(np.linalg.norm(known.frame.gradient)) + rounding.gradient)
     slope = (1 - rounding.prior - 2.0**-40) * last.bound.least_rise() / radius - lost
     rate = slope - (p - 1) / radius
     if not rate > 0:
@@ -226,16 +226,16 @@ def _tail_log_weight(certificates: Certificates, last: Component, p: int) -> tup
     return slope, headroom, headroom + log_sphere + (p - 1) * math.log(radius) - slope * radius - math.log(rate)
 
 
-def build_mixture(certificates: Certificates, width: float) -> Mixture:
+def build_mixture(known: KnownSums, width: float) -> Mixture:
     """Shells of the given width through the bulk of a standard normal radius, then growing, until the tail is negligible."""
-    p = len(certificates.frame.gradient)
+    p = len(known.frame.gradient)
     root = math.sqrt(p)
     components = []
     lo = 0.0
     hi = max(root - 3.5, width)
     while True:
-        components.append(_best_component(certificates, lo, hi))
-        tail = _tail_log_weight(certificates, components[-1], p) if hi >= root + 1 else None
+        components.append(_best_component(known, lo, hi))
+        tail = _tail_log_weight(known, components[-1], p) if hi >= root + 1 else None
         if tail is not None and tail[2] < max(component.log_weight for component in components) - NEGLIGIBLE:
             break
         lo, hi = hi, hi + max(width, 0.1 * (hi - root), 0.3 * (hi - 3 * root))

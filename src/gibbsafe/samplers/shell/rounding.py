@@ -78,8 +78,8 @@ class Rounding:
         terms = min(rows, MOST_BLOCK_ROWS) + rows / FEWEST_BLOCK_ROWS + EACH
         unit, slope = 2 * UNIT, posterior.inverse_temperature * loss.lipschitz
         scale, centre = float(np.linalg.norm(frame.scale)), float(np.linalg.norm(frame.centre))
-        pull = np.abs(frame.centre - posterior.prior_centre)
-        pulls = float((posterior.prior_precision * pull) @ np.linalg.norm(frame.scale, axis=1))
+        offset = np.abs(frame.centre - posterior.prior_centre)
+        prior_slopes = float((posterior.prior_precision * offset) @ np.linalg.norm(frame.scale, axis=1))
         product = 2 * product_error(frame.scale)
         predictor = unit * (p + 1) * sums.largest_row_norm * centre
         kappa = loss.self_concordance if math.isfinite(loss.self_concordance) else 0.0
@@ -92,12 +92,12 @@ class Rounding:
         return cls(
             constant=FLOOR + unit * (2 * terms * losses + (2 * p + 3 + 2 * EACH) * slope * sums.row_norms * centre),
             linear=unit
-            * ((terms + EACH) * slope * sums.norms + (2 * p + 3) * slope * sums.row_norms * scale + (2 * p + 8) * pulls),
+            * ((terms + EACH) * slope * sums.norms + (2 * p + 3) * slope * sums.row_norms * scale + (2 * p + 8) * prior_slopes),
             prior=2 * p * (2 * p + 9) * unit + frame.skew,
             gradient=unit
             * (
                 (terms + EACH + p + 1) * slope * sums.row_norms * scale
-                + (p + 5) * pulls
+                + (p + 5) * prior_slopes
                 + 2 * (p + 1) * centre * math.sqrt(sums.raw_curvature * whole)
             ),
             curvature=share * whole + 2 * math.sqrt(whole * blurred) + blurred,

@@ -37,7 +37,7 @@ from gibbsafe.errors import GibbsafeError
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.progress import Progress
 from gibbsafe.samplers.diagnostics import Diagnostics
-from gibbsafe.samplers.shell.envelope import Certificates
+from gibbsafe.samplers.shell.envelope import KnownSums
 from gibbsafe.samplers.shell.fourth_moment import FourthMoment, attained_fourth_moment, certify, fourth_moment, fourth_moments
 from gibbsafe.samplers.shell.mode import recentred_mode
 from gibbsafe.samplers.shell.proposals import NEGLIGIBLE, Mixture, Proposals, build_mixture
@@ -68,7 +68,7 @@ class ShellEnvelope:
     """A posterior with its envelope, ready to sample."""
 
     posterior: GibbsPosterior
-    certificates: Certificates
+    known: KnownSums
     mixture: Mixture
     mode_passes: int
     log_acceptance: float  # predicted
@@ -82,7 +82,7 @@ class ShellEnvelope:
 
     def margin(self, radius: Floats) -> Floats:
         """Bound on the rounding error of a computed rise at distance ``radius`` from the mode."""
-        return self.certificates.rounding.margin(radius)
+        return self.known.rounding.margin(radius)
 
     @property
     def headroom(self) -> float:
@@ -93,7 +93,7 @@ class ShellEnvelope:
 
     def rises(self, points: Floats) -> Floats:
         """U(θ) − U(t) at each point v: the change of the losses' sum and, without cancellation, of the prior's."""
-        posterior, frame = self.posterior, self.certificates.frame
+        posterior, frame = self.posterior, self.known.frame
         steps = frame.steps(points)
         losses = posterior.loss_totals(frame.centre + steps) - frame.loss_total
         return np.asarray(posterior.inverse_temperature * losses + posterior.prior_rises(frame.centre, steps))
@@ -118,22 +118,28 @@ class ShellEnvelope:
 
     def rough_rise(self, points: Floats) -> Floats:
         """Lower bound of U(θ) − U(t) in single precision."""
-        return rough_rise(self.posterior, self.certificates.frame, self.certificates.taylor.sum_of_row_norms, points)
+        return rough_rise(self.posterior, self.known.frame, self.known.taylor.sum_of_row_norms, points)
 
-    def hopeless(self, proposals: Proposals, log_uniform: Floats) -> npt.NDArray[np.bool_]:
+    def surely_rejected(self, proposals: Proposals, log_uniform: Floats) -> npt.NDArray[np.bool_]:
         """Proposals that lower bounds of the potential already reject: those of the screen, then of the squeeze."""
-        radius, rounding = np.linalg.norm(proposals.points, axis=1), self.certificates.rounding
+        radius, rounding = np.linalg.norm(proposals.points, axis=1), self.known.rounding
         margin = 2 * self.margin(radius)
         ceiling = -log_uniform - proposals.log_envelope + margin  # a rise above this is a rejection
         if self.screen is None:
             return self.rough_rise(proposals.points) > ceiling
         parts = [self.screen.least_rise(part.points) for part in proposals.parts(LARGEST_BATCH)]
-        hopeless: npt.NDArray[np.bool_] = (
+        rejected: npt.NDArray[np.bool_] = (
             np.concatenate(parts) > ceiling + 2 * rounding.gradient * radius + rounding.curvature * radius**2
         )
-        alive = np.flatnonzero(~hopeless)
-        hopeless[alive] = self.rough_rise(proposals.points[alive]) > ceiling[alive]
-        return hopeless
+        alive = np.flatnonzero(~rejected)
+        rejected[alive] = self.rough_rise(proposals.points[alive]) > ceiling[alive]
+        return rejected
+
+
+def _evaluations(predicted: float) -> float:
+    """Evaluations that one draw costs at a log acceptance; where nearly all proposals fail, the screen sees to most of them."""
+    number = math.exp(min(max(-predicted, 0.0), 700.0))
+    return min(number, 20 + 0.15 * number)
 
 
 def prepare(posterior: GibbsPosterior, draws: int, generator: np.random.Generator) -> ShellEnvelope:
@@ -142,32 +148,27 @@ def prepare(posterior: GibbsPosterior, draws: int, generator: np.random.Generato
     frame = Frame.at(mode, posterior)
     loss, p = posterior.loss, posterior.dimension
     cost = Seconds.of(posterior)
-    # Thin shells make sharper bounds and waste more normals: thin where evaluations are dear.
+    # Thin shells make sharper bounds and waste more normals: thin where evaluations are costly.
     width = 0.4 if cost.evaluation < 1e-5 else 0.25 if cost.evaluation < 1e-4 else 0.15
     squeeze: Choice | None = None
     sums: tuple[FourthMoment, FourthMoment] | None = None
 
     def envelope(**more: Any) -> ShellEnvelope:
-        known = replace(best.certificates, **more) if more else first
+        known = replace(best.known, **more) if more else first
         mixture = build_mixture(known, width)
         predicted = 0.5 * p * math.log(2 * math.pi) - mixture.log_mass(generator)
         return ShellEnvelope(posterior, known, mixture, mode.passes, predicted, origin=origin)
 
-    def proposals(predicted: float) -> float:
-        """Evaluations that one draw costs; where nearly all proposals fail, the screen sees to most of them."""
-        number = math.exp(min(max(-predicted, 0.0), 700.0))
-        return min(number, 20 + 0.15 * number)
-
     def worth(price: float, hoped: float = 0.0) -> bool:
         each = cost.evaluation if squeeze is None else squeeze.seconds
-        return draws * each * (proposals(best.log_acceptance) - proposals(hoped)) > price
+        return draws * each * (_evaluations(best.log_acceptance) - _evaluations(hoped)) > price
 
     def choose_squeeze(predicted: float) -> Choice | None:
-        prices = 0.0 if best.certificates.cubic is not None else cost.cubic, 2 * cost.moment
-        judged = draws * proposals(predicted)
-        return choose(loss, frame, best.certificates.taylor, proposals=judged, evaluation=cost.evaluation, prices=prices)
+        prices = 0.0 if best.known.cubic is not None else cost.cubic, 2 * cost.moment
+        judged = draws * _evaluations(predicted)
+        return choose(loss, frame, best.known.taylor, proposals=judged, evaluation=cost.evaluation, prices=prices)
 
-    first = Certificates(loss.self_concordance, loss.quartic_deficit, frame, taylor(posterior, frame))
+    first = KnownSums(loss.self_concordance, loss.quartic_deficit, frame, taylor(posterior, frame))
     best = envelope()
     # If the squeeze pays even where hardly any proposal fails, its sums come first: they sharpen the envelope too.
     squeeze = choose_squeeze(max(best.log_acceptance, -0.3))
@@ -180,12 +181,12 @@ def prepare(posterior: GibbsPosterior, draws: int, generator: np.random.Generato
         best = envelope(**found)
     for radii in (FAR_RADII, NEAR_RADII):
         if worth(len(radii) * cost.gram):
-            best = envelope(grams=grams(posterior, frame, radii, best.certificates.grams))
-    if best.certificates.cubic is None and p <= LARGEST_CUBIC_DIMENSION and worth(cost.cubic):
+            best = envelope(grams=grams(posterior, frame, radii, best.known.grams))
+    if best.known.cubic is None and p <= LARGEST_CUBIC_DIMENSION and worth(cost.cubic):
         best = envelope(cubic=cubic(posterior, frame))
-    if best.certificates.fourth is None and p <= LARGEST_FOURTH_DIMENSION and worth(cost.fourth):
+    if best.known.fourth is None and p <= LARGEST_FOURTH_DIMENSION and worth(cost.fourth):
         # No certificate is below what some direction attains: see first, without proof, what that much would buy.
-        attained = attained_fourth_moment(posterior, frame, best.certificates.taylor)
+        attained = attained_fourth_moment(posterior, frame, best.known.taylor)
         if worth(cost.fourth, envelope(fourth=attained).log_acceptance):
             best = envelope(fourth=certify(sums[0] if sums else fourth_moment(posterior, frame), p))
     if best.log_acceptance < -3 and worth(4 * len(FAR_RADII) * cost.gram + 0.1):
@@ -195,8 +196,8 @@ def prepare(posterior: GibbsPosterior, draws: int, generator: np.random.Generato
         return best
     if squeeze.sharp and sums is None:
         sums = fourth_moments(posterior, frame)
-    third = best.certificates.cubic or cubic(posterior, frame)
-    return replace(best, squeeze=build_squeeze(posterior, frame, best.certificates.taylor, third, sums))
+    third = best.known.cubic or cubic(posterior, frame)
+    return replace(best, squeeze=build_squeeze(posterior, frame, best.known.taylor, third, sums))
 
 
 def sample(
@@ -242,7 +243,7 @@ def sample_from(
         if progress is not None:
             progress(min(have, draws), draws, proposed, time.perf_counter() - started)
     points = np.concatenate(accepted)[:draws]
-    known, origin = envelope.certificates, 0.0 if envelope.origin is None else envelope.origin
+    known, origin = envelope.known, 0.0 if envelope.origin is None else envelope.origin
     names = [name for name in ("taylor", "grams", "cubic", "fourth") if getattr(known, name) is not None]
     diagnostics = Diagnostics(
         mode=origin + known.frame.centre,
@@ -283,7 +284,7 @@ def _evaluate(envelope: ShellEnvelope, batch: Proposals, log_uniform: Floats) ->
     """Which of a batch the data accept, and the largest log acceptance seen."""
     alive = np.arange(len(batch.index))
     if envelope.log_acceptance < -0.7 and len(batch.index) >= 4:  # single precision pays when most are rejected
-        alive = np.flatnonzero(~envelope.hopeless(batch, log_uniform))
+        alive = np.flatnonzero(~envelope.surely_rejected(batch, log_uniform))
     accepted = np.zeros(len(batch.index), dtype=bool)
     if not len(alive):
         return accepted, -math.inf

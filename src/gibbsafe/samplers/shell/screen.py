@@ -57,8 +57,8 @@ class Screen:
     """Records that cost the envelope most, as a posterior of their own, and the other records' bound at rising radii."""
 
     frame: Frame
-    dear: GibbsPosterior
-    start: float  # β Σ f over the dear records at the mode
+    costly: GibbsPosterior
+    start: float  # β Σ f over the costly records at the mode
     tilt: Floats  # its gradient there, in whitened coordinates
     row_norms: float
     radii: Floats
@@ -66,11 +66,11 @@ class Screen:
 
     def least_rise(self, points: Floats) -> Floats:
         """Lower bounds of U(θ) − U(t) at the points v."""
-        frame, dear = self.frame, self.dear
+        frame, costly = self.frame, self.costly
         thetas = frame.thetas(points)
-        totals = dear.rough_loss_totals(thetas)
-        totals = totals - rough_error(dear, totals, thetas, self.row_norms)
-        rise = dear.inverse_temperature * totals - self.start
+        totals = costly.rough_loss_totals(thetas)
+        totals = totals - rough_error(costly, totals, thetas, self.row_norms)
+        rise = costly.inverse_temperature * totals - self.start
         rise += points @ (frame.gradient - self.tilt) + 0.5 * np.square(points) @ frame.prior_share
         level = np.searchsorted(self.radii, np.linalg.norm(points, axis=1))
         for k in np.unique(level[level < len(self.radii)]):
@@ -101,30 +101,30 @@ def build_screen(posterior: GibbsPosterior, frame: Frame) -> Screen:
     chosen = iter(scores)
 
     def split(rows: Floats, y: Floats | None) -> tuple[Floats]:
-        dear = next(chosen) >= threshold
-        kept_rows.append(rows[dear])
+        costly = next(chosen) >= threshold
+        kept_rows.append(rows[costly])
         if y is not None:
-            kept_beside.append(y[dear])
-        rows, y = rows[~dear], None if y is None else y[~dear]
+            kept_beside.append(y[costly])
+        rows, y = rows[~costly], None if y is None else y[~costly]
         white, predictor = rows @ frame.scale, rows @ frame.centre
         half = 0.5 * loss.curvature(predictor, y)
         losses = loss.curvature_losses(np.multiply.outer(radii, largest_norms(rows, white, spread)), predictor, y)
         return (np.stack([weighted_gram(white, half - lost) for lost in losses]),)
 
     (others,) = posterior.data.reduce(split, ROWS)
-    dear = GibbsPosterior(
+    costly = GibbsPosterior(
         Blocks.from_beside(np.concatenate(kept_rows), np.concatenate(kept_beside) if kept_beside else None),
         loss,
         beta,
         posterior.prior_precision,
         posterior.prior_centre,
     )
-    start, slope = (beta * part for part in dear.data.reduce(lambda rows, y: _start(dear, rows @ frame.centre, rows, y)))
-    (row_norms,) = dear.data.reduce(lambda rows, y: (float(np.sum(weights_of(y) * np.linalg.norm(rows, axis=1))),))
-    return Screen(frame, dear, float(start), frame.scale.T @ slope, row_norms, radii, beta * others)
+    start, slope = (beta * part for part in costly.data.reduce(lambda rows, y: _start(costly, rows @ frame.centre, rows, y)))
+    (row_norms,) = costly.data.reduce(lambda rows, y: (float(np.sum(weights_of(y) * np.linalg.norm(rows, axis=1))),))
+    return Screen(frame, costly, float(start), frame.scale.T @ slope, row_norms, radii, beta * others)
 
 
-def _start(dear: GibbsPosterior, predictor: Floats, rows: Floats, y: Floats | None) -> tuple[Floats, Floats]:
+def _start(costly: GibbsPosterior, predictor: Floats, rows: Floats, y: Floats | None) -> tuple[Floats, Floats]:
     """A block's losses and their gradient."""
-    total, slope = dear.loss.total_and_slope(predictor, y)
+    total, slope = costly.loss.total_and_slope(predictor, y)
     return total, slope @ rows
