@@ -28,7 +28,8 @@ import numpy as np  # noqa: E402
 
 HERE = Path(__file__).parent
 RESULTS = Path(os.environ.get("GIBBSAFE_RESULTS", HERE / "results"))
-DATA = Path(os.environ.get("GIBBSAFE_DATA", HERE.parent.parent / "shared" / "data"))
+#: Where the public tables lie: inside the clone, or where the environment says.
+DATA = Path(os.environ.get("GIBBSAFE_DATA", HERE / "data"))
 
 
 def best_of(repeats, work):

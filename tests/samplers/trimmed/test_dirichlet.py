@@ -19,7 +19,7 @@ from gibbsafe.samplers.trimmed import dirichlet
 from gibbsafe.samplers.trimmed.dirichlet import TrimmedDirichlet
 from gibbsafe.samplers.trimmed.values import draw_values
 
-from .counting import CountingGenerator
+from ..counting import CountingGenerator
 
 FALSE_ALARM = 1e-4
 CASES = [

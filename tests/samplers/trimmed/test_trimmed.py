@@ -17,7 +17,7 @@ from gibbsafe.posteriors.trimmed import TrimmedBeta, TrimmedGamma, log_beta_mass
 from gibbsafe.samplers.trimmed.log_concave import draw
 from gibbsafe.samplers.trimmed.values import draw_beta, draw_values
 
-from .counting import CountingGenerator
+from ..counting import CountingGenerator
 
 FALSE_ALARM = 1e-4
 #: (shape, rate, low, high): the untrimmed mass inside is 1, 1e-12 and 1e-435 in the first three.

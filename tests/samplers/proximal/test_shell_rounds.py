@@ -16,8 +16,8 @@ from gibbsafe.samplers.proximal import sample as proximal
 from gibbsafe.samplers.proximal import shell_rounds as proximal_shell
 from gibbsafe.samplers.proximal.rounds import Geometry
 
-from .test_exactness import CRITICAL, ks, posterior_of
-from .test_proximal import line_cdf
+from ..test_exactness import CRITICAL, ks, posterior_of
+from .test_sample import line_cdf
 
 CASES = [(LogisticLoss(), 300, 3.0, 0.5), (SoftHingeLoss(0.5), 100, 2.0, 1.0), (PseudoHuberLoss(1.0), 200, 1.0, 0.2)]
 

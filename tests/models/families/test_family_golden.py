@@ -12,7 +12,7 @@ import gibbsafe as gs
 from gibbsafe.models.families.tables import smallest_for
 from gibbsafe.theorems.stochastic_lipschitz import kl_bound, tv_bound
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden.json").read_text())
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden.json").read_text())
 M = gs.models
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import gibbsafe as gs
 
-from .family_cases import FAMILIES, RAIN, RATES, planned, records
+from ..family_cases import FAMILIES, RAIN, RATES, planned, records
 
 M = gs.models
 NETWORK = {"states": {"a": 2, "b": 2, "c": 3}, "smallest_probability": 0.1}

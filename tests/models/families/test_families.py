@@ -16,7 +16,7 @@ from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers import draw_exactly
 from gibbsafe.theorems.constants import as_blocks
 
-from .family_cases import ADD, FAMILIES, RAIN, RATES, REPLACE, planned, posterior_of, records
+from ..family_cases import ADD, FAMILIES, RAIN, RATES, REPLACE, planned, posterior_of, records
 
 NAMES = pytest.mark.parametrize("name", FAMILIES)
 BOTH = pytest.mark.parametrize("adjacency", [REPLACE, ADD])

@@ -33,9 +33,9 @@ from gibbsafe.samplers.proximal.thinning import random_access
 from gibbsafe.samplers.shell import sample as shell
 from gibbsafe.samplers.work import PublicPosterior
 
-from ..audit.loading import load
-from .hostile import KINDS, case
-from .test_exactness import CRITICAL, grid_around, ks, posterior_of, weighted_cdf
+from ...audit.loading import load
+from ..hostile import KINDS, case
+from ..test_exactness import CRITICAL, grid_around, ks, posterior_of, weighted_cdf
 
 audit = load("proximal")
 DRAWS = 4000

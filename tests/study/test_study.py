@@ -170,6 +170,6 @@ def test_wrong_shapes_are_named(data, message):
 
 
 def test_every_key_is_documented():
-    page = (Path(__file__).parent.parent / "docs" / "study.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "study.md").read_text()
     for key in KEYS:
         assert f"`{key}" in page or f"[{key}" in page, key

@@ -22,7 +22,7 @@ from gibbsafe.samplers.shell import sums as moments
 
 
 def _load_audit():
-    path = Path(__file__).parents[2] / "audits" / "shell_acceptance.py"
+    path = Path(__file__).parents[3] / "audits" / "shell_acceptance.py"
     specification = importlib.util.spec_from_file_location("shell_acceptance", path)
     module = importlib.util.module_from_spec(specification)
     sys.modules["shell_acceptance"] = module
