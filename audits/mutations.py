@@ -4,8 +4,10 @@
 
 Every number, comparison, minimum, sign, tail, adjacency and check of what prices a claim (privacy/, theorems/, the constants of
 models/ and posteriors/, the row path of data/) is a place where a declared operator can plant a bug. A sample is drawn by a
-committed seed; each bug is planted alone in a copy of the sources, and the tests of its room run until one fails. Survivors are
-listed with the reason why they are harmless (audits/mutations_harmless.json), or are for a test to catch.
+committed seed, place by place, so that new code does not exchange it. Each bug is planted alone in a copy of the sources, and the
+tests of its room run until one fails; what survives, and is not known to be harmless, is shown to more tests, and to oracles of
+many more cases. Survivors are listed with the reason why they are harmless (audits/mutations_harmless.json), or are for a test
+to catch.
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ import argparse
 import ast
 import copy
 import datetime
+import hashlib
 import json
 import os
 import platform
-import random
 import shutil
 import subprocess
 import sys
@@ -25,6 +27,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from mutation_operators import variants
@@ -41,7 +44,7 @@ FOLDERS = ("privacy", "theorems")
 TABLES = "posteriors/tables.py"  # the widths that the constants of families are made of
 CONSTANTS = {
     "constants", "_difference_blocks", "squared_loss_difference", "ranges", "single_range", "statistic_bounds", "diameter",
-    "lipschitz_factor", "block_ranges", "block_widths", "record_width", "log_odds_width", "_stochastic", "_range_per_width",
+    "lipschitz_factor", "block_ranges", "block_widths", "log_odds_width", "_stochastic", "_range_per_width",
     "radius", "row_scale", "width",
 }  # fmt: skip
 ROWS = ("data/blocks.py", "data/census.py", "data/clipping.py", "data/compression.py", "data/sources.py", "data/stream.py")
@@ -53,6 +56,19 @@ TESTS = {
     "posteriors": ("tests/oracles", "tests/models/families/test_narrow_ranges.py", "tests/models/families/test_families.py"),
     "data": ("tests/data", "tests/release/test_releases.py", "tests/models/families/test_family_inputs.py"),
 }
+#: What survives these is shown to the rest: the room's other tests, and oracles of many more cases.
+MORE = {
+    "privacy": (
+        "tests/planning/test_budget_claims.py",
+        "tests/theorems/test_conformance.py",
+        "tests/ledger/test_whole_budget.py",
+    ),
+    "theorems": ("tests/planning/test_budget_claims.py", "tests/theorems"),
+    "models": ("tests/models/families", "tests/models/test_blocks.py"),
+    "posteriors": ("tests/models/families", "tests/models/test_blocks.py"),
+    "data": ("tests/models/test_conformance.py", "tests/security/test_bombs.py"),
+}
+ORACLE_CASES = 60
 
 
 @dataclass(frozen=True)
@@ -65,7 +81,8 @@ class Mutation:
     number: int
 
     def __str__(self) -> str:
-        return f"{self.file}::{self.function}::{self.operator}::{self.number}"
+        room, name = self.file.split("/", 1)[0], Path(self.file).name  # the same wherever in its room a file lives
+        return f"{room}/{name}::{self.function}::{self.operator}::{self.number}"
 
 
 def _functions(tree: ast.Module, file: str) -> Iterator[tuple[str, ast.AST]]:
@@ -120,15 +137,15 @@ def mutated(mutation: Mutation) -> tuple[str, str, int]:
     raise LookupError(str(mutation))
 
 
-def tests_for(file: str) -> list[str]:
-    """Return the tests to run: its room's first ones, the file's own, then the rest."""
+def tests_for(file: str, more: bool) -> list[str]:
+    """Return the tests to run: its room's first one, the file's own, then the room's others; or what is shown to survivors."""
     folder, place = file.split("/", 1)[0], Path(file)
     own = [f"tests/{place.parent}/test_{place.stem}.py", f"tests/{place.parent}/test_{place.stem}s.py"]
-    listed = [test for test in (TESTS[folder][0], *own, *TESTS[folder]) if (ROOT / test).exists()]
-    return list(dict.fromkeys(listed))
+    listed = (*MORE[folder], "tests/oracles") if more else (TESTS[folder][0], *own, *TESTS[folder])
+    return list(dict.fromkeys(test for test in listed if (ROOT / test).exists()))
 
 
-def judge(mutation: Mutation) -> tuple[str, str]:
+def judge(mutation: Mutation, more: bool = False) -> tuple[str, str]:
     """Plant one bug in a copy of the sources; return "noticed", "hangs" or "survives", and the test that noticed.
 
     Without an operator nothing is planted: what then fails would notice every bug.
@@ -138,9 +155,10 @@ def judge(mutation: Mutation) -> tuple[str, str]:
         if mutation.operator:
             (Path(place) / "gibbsafe" / mutation.file).write_text(mutated(mutation)[0])
         environment = os.environ | {"PYTHONPATH": place, "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
+        environment |= {"GIBBSAFE_ORACLE_CASES": str(ORACLE_CASES)} if more else {}
         options = ["-p", "no:xdist", "-p", "no:cacheprovider", "-x", "-q", "--no-header", "--tb=no"]
         strict = ["--override-ini", "addopts=--import-mode=importlib"]
-        command = [sys.executable, "-m", "pytest", *options, *strict, *tests_for(mutation.file)]
+        command = [sys.executable, "-m", "pytest", *options, *strict, *tests_for(mutation.file, more)]
         limited = ["prlimit", f"--cpu={PATIENCE}", *command] if shutil.which("prlimit") else command
         ran = subprocess.run(limited, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if ran.returncode < 0:
@@ -151,16 +169,21 @@ def judge(mutation: Mutation) -> tuple[str, str]:
     return "noticed", named[0].split(" - ")[0] if named else "at import"
 
 
+def reasons() -> dict[str, str]:
+    """Return why bugs are harmless, by bug."""
+    found: dict[str, str] = json.loads(HARMLESS.read_text())
+    return found
+
+
 def markdown(outcomes: dict[Mutation, tuple[str, str]], places: int, options: argparse.Namespace, seconds: float) -> str:
     """The report that is kept."""
     verdicts = Counter(verdict for verdict, _ in outcomes.values())
-    reasons: dict[str, str] = json.loads(HARMLESS.read_text())
-    lines, open_ones = [], 0
+    known, lines, open_ones = reasons(), [], 0
     for mutation, (verdict, _) in sorted(outcomes.items(), key=lambda item: str(item[0])):
         if verdict == "survives":
             _, before, line = mutated(mutation)
-            reason = reasons.get(str(mutation), "**not explained**")
-            open_ones += str(mutation) not in reasons
+            reason = known.get(str(mutation), "**not explained**")
+            open_ones += str(mutation) not in known
             lines.append(f"| `{mutation}` | {line}: `{before.replace('|', '∣')}` | {reason} |")
     by_folder = Counter((mutation.file.split("/")[0], verdict) for mutation, (verdict, _) in outcomes.items())
     table = [
@@ -207,9 +230,8 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=55.0, help="after these the rest is left for another time")
     parser.add_argument("--report", type=Path)
     options = parser.parse_args()
-    every = sorted(mutations(), key=str)
-    random.Random(options.seed).shuffle(every)
-    drawn = every[: options.sample]
+    every = mutations()
+    drawn = sorted(every, key=lambda each: hashlib.sha256(f"{options.seed} {each}".encode()).digest())[: options.sample]
     part = Part("mutations", options.seed)  # a larger sample of a seed keeps what was done
     sound = [Mutation(f"{room}/", "", "", 0) for room in TESTS]
     found, seconds = part.run([*sound, *drawn], judge, minutes=options.minutes)
@@ -218,7 +240,10 @@ def main() -> None:
             sys.exit(f"{room}/ without any bug: {outcome[0]} {outcome[1]}; repair that first (its state: {part.path})")
     found = found[len(sound) :]
     judged = {mutation: outcome for mutation, outcome in zip(drawn, found, strict=True) if outcome is not None}
-    text = markdown(judged, len(every), options, seconds)
+    unclear = [each for each, (verdict, _) in judged.items() if verdict == "survives" and str(each) not in reasons()]
+    again, spent = Part("mutations-more", options.seed).run(unclear, partial(judge, more=True), minutes=options.minutes)
+    judged |= {mutation: outcome for mutation, outcome in zip(unclear, again, strict=True) if outcome is not None}
+    text = markdown(judged, len(every), options, seconds + spent)
     print(text)
     if options.report is not None:
         options.report.write_text(text)

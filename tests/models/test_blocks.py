@@ -34,7 +34,7 @@ def test_golden_gains_of_twenty_blocks(model, before, beta):
 @pytest.mark.parametrize("model", [welsch(20), network(20)])
 def test_pure_budgets_use_the_sum_and_persons_multiply_every_block(model, adjacency):
     per_record = 2 if adjacency == Adjacency.REPLACE_ONE else 1
-    width = per_record * (20 if isinstance(model, gs.models.WelschLocation) else model.record_width)
+    width = per_record * (20 if isinstance(model, gs.models.WelschLocation) else sum(model.block_widths))
     pure = gs.plan(model, gs.Budget(1.0), n=1000, adjacency=adjacency)
     assert pure.inverse_temperature * width == pytest.approx(1.0, rel=1e-12)
     one, three = (gs.plan(model, BUDGET, n=1000, adjacency=adjacency, rows_per_person=k) for k in (1, 3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import mpmath as mp
@@ -149,10 +150,9 @@ def _single(low: mp.mpf, high: mp.mpf, power: float, t: mp.mpf) -> mp.mpf:
     return max(at) - min(at)
 
 
-@case("rates between trim points", 2)
-def rates(rng: Generator, made: Case) -> None:
+def rates(name: str, rng: Generator, made: Case) -> None:
     """Exponential, Laplace and normal records: gamma posteriors, all numbers over many decades, statistics at their ends."""
-    name, adjacency = str(either(rng, "ExponentialRate", "LaplaceScale", "NormalPrecision")), str(either(rng, *ADJACENCIES))
+    adjacency = str(either(rng, *ADJACENCIES))
     low = magnitude(rng)
     trim = (low, low * (1 + magnitude(rng, 1e-9, 1e9)))
     bound = magnitude(rng, 1e-9, 1e9)
@@ -183,6 +183,35 @@ def rates(rng: Generator, made: Case) -> None:
             width = replaced if adjacency == "replace-one" and rows == 1 else width
             hold_range(made, plan, beta * rows * width * (1 - mp.mpf(10) ** -14))  # the ends are doubles
     hold(rng, made, plan, gamma_pair(pair[0], pair[1], trim))
+
+
+for _name in ("ExponentialRate", "LaplaceScale", "NormalPrecision"):
+    case(_name, 2 / 3)(partial(rates, _name))
+
+
+@case("full precisions", 0.3)
+def full(rng: Generator, made: Case) -> None:
+    """Matrices between trim points: the range of one record's likelihood in 50 digits, its whole curve in one dimension."""
+    adjacency, d = str(either(rng, *ADJACENCIES)), int(rng.integers(1, 5))
+    low, bound = magnitude(rng, 1e-3, 1e3), magnitude(rng, 1e-3, 1e3)
+    trim = (low, low * (1 + magnitude(rng, 1e-2, 1e2)))
+    model = gs.models.MultivariateNormalPrecision(dimension=d, bound=bound, trim=trim)
+    rows, out, into = people(rng, adjacency)
+    n = size(rng, 100) + rows
+    plan = planned(rng, made, model, n, adjacency, rows, theorem="bounded-range", draws=1)
+    beta, square = plan.inverse_temperature, bound**2 / 2
+    with mp.workdps(50):
+        c1, c2 = map(mp.mpf, trim)
+        t, half_log = mp.mpf(bound) ** 2 / 2, mp.log(c2 / c1) / 2
+        single = max((d - 1) * half_log + _single(c1, c2, 0.5, t), d * half_log)
+        replaced = (c2 - c1) * t * (2 if d > 1 else 1)
+        width = replaced if adjacency == "replace-one" and rows == 1 else single
+        hold_range(made, plan, beta * rows * width * (1 - mp.mpf(10) ** -14))
+    if d == 1:
+        shapes = [1 + beta * (n - out + times) / 2 for times in (out, into)]
+        common = beta * (n - out) * square * float(rng.random())
+        rates_of = [common + beta * out * square, common + beta * into * square * (adjacency == "replace-one" and rows > 1)]
+        hold(rng, made, plan, gamma_pair((shapes[0], rates_of[0]), (shapes[1], rates_of[1]), trim))
 
 
 @case("diagonal precisions", 0.4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import mpmath as mp
@@ -146,10 +147,8 @@ def finite_losses(rng: Generator, points: int) -> np.ndarray:
     return np.where(rng.random(points) < 0.6, corners, levels)
 
 
-@case("bounded losses", 2)
-def bounded(rng: Generator, made: Case) -> None:
+def bounded(name: str, rng: Generator, made: Case) -> None:
     """Finitely many parameters, losses at the ends of what is declared, priors down to 1e-12: by enumeration in 60 digits."""
-    name = str(either(rng, "exponential-mechanism", "bounded-loss", "bounded-difference", "bounded-range"))
     theorem, adjacency = get(name), str(either(rng, *ADJACENCIES))
     points = int(rng.integers(2, 6))
     x, y = finite_losses(rng, points), finite_losses(rng, points)
@@ -199,8 +198,14 @@ def bounded(rng: Generator, made: Case) -> None:
             for p, q in (laws, laws[::-1]):
                 value = exact.stick(list(zip(p, q, strict=True)), epsilon)
                 made.at_most(f"δ({epsilon!r})", value * (1 - mp.mpf(10) ** -40), claim.delta(epsilon))
+        ratio = max(abs(mp.log(p / q)) for p, q in zip(*laws, strict=True))
+        made.at_most("log ratio", ratio * (1 - mp.mpf(10) ** -40), claim.epsilon(0.0))
         if "budget" in made.setting:
             made.at_most("the budget's δ", claim.delta(made.setting["budget"].epsilon), made.setting["budget"].delta)
+
+
+for _name in ("exponential-mechanism", "bounded-loss", "bounded-difference", "bounded-range"):
+    case(_name, 0.5)(partial(bounded, _name))
 
 
 @case("contaminated-uniform", 0.5)

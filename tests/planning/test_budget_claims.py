@@ -74,6 +74,19 @@ def test_a_certificate_that_states_more_than_its_budget_is_refused():
         check_certificate(stated, made)
 
 
+def test_a_guarantee_whose_two_answers_disagree_is_refused():
+    """δ at the budget's ε within it, ε at its δ above it: a profile like the one of small Beta shapes, which was false."""
+
+    class Torn(gs.privacy.PureDP):
+        def epsilon(self, delta):
+            return 1.001 * BUDGET.epsilon
+
+    torn = Torn(BUDGET.epsilon)
+    assert BUDGET.admits(torn)
+    with pytest.raises(gs.BudgetError, match="above it"):
+        BUDGET.claim(torn)
+
+
 @pytest.mark.parametrize("bits", [50, 51, 52])
 def test_an_inverse_temperature_in_the_last_digits_above_the_largest_is_refused(bits):
     model = gs.models.BetaBernoulli(trim=(0.3, 0.9))

@@ -292,3 +292,12 @@ def test_adjacency_by_name_and_by_type_are_one_price(adjacency):
     assert constants.gap(adjacency) == 2.0
     assert get("gaussian-dp").premises(constants, adjacency)
     assert get("gaussian-dp").guarantee(constants, inverse_temperature=0.5, adjacency=adjacency).mu == pytest.approx(1.0)
+
+
+def test_langevin_without_a_declared_step_takes_the_largest_that_contracts():
+    constants = {"lipschitz": 1.0, "convex": True, "smoothness": 0.25, "prior_precision": 2.0, "prior_smoothness": 3.0}
+    constants |= {"steps": 40, "n": 8}
+    theorem = get("langevin-last-iterate")
+    unsaid = theorem.guarantee(constants, inverse_temperature=1.0, adjacency="replace-one")
+    said = theorem.guarantee(constants | {"step": 2 / (2.0 + 8 * 0.25 + 3.0)}, inverse_temperature=1.0, adjacency="replace-one")
+    assert unsaid.mu == pytest.approx(said.mu, rel=1e-9)

@@ -29,7 +29,7 @@ def last_iterate_mu(*, step: float, gap: float, strong_convexity: float, smoothn
     if loss <= 0:
         return math.sqrt(t) * per_step * (1 + 2.0**-48)
     # (1 − cᵗ)(1 + c)/((1 + cᵗ)(1 − c)) = tanh(t·a/2)/tanh(a/2), a = −ln c
-    a = -math.log1p(-min(loss, 1 - 2.0**-52))
+    a = -math.log1p(-loss)  # loss ≤ 1 − 2⁻⁵⁰, since hm ≤ hM
     return per_step * math.sqrt(math.tanh(t * a / 2) / math.tanh(a / 2)) * (1 + 2.0**-40)
 
 

@@ -197,6 +197,15 @@ def test_the_papers_theorems_price_the_same_families():
         gs.plan(narrow, gs.Budget(0.1, 0.5), n=2, adjacency=REPLACE, theorem="stochastic-lipschitz", inverse_temperature=0.5)
 
 
+@NAMES
+def test_without_a_public_n_no_constant_depends_on_it(name):
+    declared = [
+        FAMILIES[name].constants(np.empty(0), adjacency=gs.privacy.Adjacency.ADD_REMOVE, n=n, rows_per_person=1)
+        for n in (None, 3, 500)
+    ]
+    assert declared[0] == declared[1] == declared[2]
+
+
 # -- tables -------------------------------------------------------------------------------------------------------------
 
 
@@ -308,3 +317,13 @@ def test_a_network_of_fifty_nodes_with_ten_states():
     assert model.cell_guarantee("x3").range == pytest.approx(4 * math.log(0.82 / 0.02))
     assert model.cell_guarantee("x49").range == pytest.approx(2 * math.log(0.82 / 0.02))
     assert model.metric.between(data[:1], data[:1]) == 0
+
+
+def test_the_metric_of_a_network_prices_its_widest_table():
+    """Tables of two and of five states: one record moves either by its own width, which differs."""
+    network = gs.models.BayesianNetwork(states={"a": 2, "b": 5}, smallest_probability=0.05)
+    few, many = (gs.models.Categorical(states=k, smallest_probability=0.05) for k in (2, 5))
+    alone = [model.metric_constants().metric_lipschitz for model in (few, many)]
+    assert alone[0] != pytest.approx(alone[1], rel=0.01)
+    assert network.metric_constants().metric_lipschitz == pytest.approx(max(alone), rel=1e-12)
+    assert network.metric_constants().metric_lipschitz >= max(math.log(0.95 / 0.05), math.log(0.8 / 0.05))

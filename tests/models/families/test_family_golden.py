@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.optimize import brentq
 
 import gibbsafe as gs
@@ -157,5 +158,39 @@ def test_diameters_by_search():
         grid = np.linspace(-bound, bound, 101)
         found = max(line.metric.between([a], [b]) for a in grid for b in grid[::4])
         assert 0.98 * line.diameter <= found <= line.diameter
+        for mean in ((0.0,), (0.3,)):
+            single = M.MultivariateNormalPrecision(dimension=1, bound=bound, trim=(1, 2), mean=mean)
+            found = max(single.metric.between([[a]], [[b]]) for a in grid for b in grid[::4])
+            assert 0.98 * single.diameter <= found <= single.diameter
     unit = M.MultivariateNormalPrecision(dimension=3, bound=1.0, trim=(1, 2), mean=(0.1, 0, 0), structure="diagonal")
     assert unit.diameter == pytest.approx(4.7096, abs=1e-4)
+
+
+@pytest.mark.parametrize("bound", [0.4, 3.0])
+@pytest.mark.parametrize("away", [0.0, 0.3, 2.5])
+@pytest.mark.parametrize("name", ["ExponentialRate", "LaplaceScale", "NormalPrecision", "MultivariateNormalPrecision"])
+def test_lipschitz_constants_by_search(name, away, bound):
+    """|log p(x) − log p(y)| ≤ Lρ(x, y) by SciPy's densities at the upper trim point; the worst pair comes close where stated."""
+    rng, high = np.random.default_rng(2), 1.7
+    if name == "ExponentialRate":
+        model, law, low = M.ExponentialRate(trim=(0.2, high), bound=bound), stats.expon(scale=1 / high), 0.0
+    elif name == "LaplaceScale":
+        model, law, low = M.LaplaceScale(trim=(0.2, high), bound=bound, location=away), stats.laplace(away, 1 / high), -bound
+    elif name == "NormalPrecision":
+        model, law = M.NormalPrecision(trim=(0.2, high), bound=bound, location=away), stats.norm(away, high**-0.5)
+        low = -bound
+    else:
+        model = M.MultivariateNormalPrecision(dimension=1, trim=(0.2, high), bound=bound, mean=(away,))
+        law, low = stats.norm(away, high**-0.5), -bound
+    x = rng.uniform(low, bound, 300)
+    x, y = np.concatenate([x, [bound, bound]]), np.concatenate([x + bound * 1e-3 * rng.normal(size=300), [low, 0.0]])
+    y = np.clip(y, low, bound)
+    moved = np.abs(law.logpdf(x) - law.logpdf(y))
+    packed = (lambda v: [[v]]) if name == "MultivariateNormalPrecision" else (lambda v: [v])
+    apart = np.array([model.metric.between(packed(a), packed(b)) for a, b in zip(x, y, strict=True)])
+    declared = model.metric_constants().metric_lipschitz
+    assert (moved <= declared * apart * (1 + 1e-9) + 1e-12).all()
+    if name != "NormalPrecision" and (
+        away == 0 or name != "MultivariateNormalPrecision"
+    ):  # elsewhere max(|location|, 1) is coarse
+        assert (moved / np.maximum(apart, 1e-12)).max() >= 0.98 * declared

@@ -69,11 +69,6 @@ class TableFamily(Family):
         """
         raise NotImplementedError
 
-    @property
-    def record_width(self) -> float:
-        """How far it varies with all of them together."""
-        return up(math.fsum(self.block_widths))
-
     def count_cells(self, data: Blocks) -> Floats:
         """Return how often each probability occurs as a factor of the records."""
         raise NotImplementedError
