@@ -45,19 +45,23 @@ def test_public_names_are_documented():
 
 
 def rooms_of_a_record(study, table):
-    """Return the rooms in which functions run between a file and its row blocks, in the order of their first call."""
+    """Return the rooms in which functions run while a file becomes row blocks, in the order of their first call.
+
+    Modules that lie in no room are the foundations, and count as one.
+    """
     declared, seen = gs.Study.load(study), {}
-    plan = declared.plan()
+    plan, options = declared.plan(), EncodingOptions()
+    reading = _Reading(plan, declared.read(table), options, None, None)
 
     def note(frame, event, argument):
         path = Path(frame.f_code.co_filename)
         if event == "call" and SOURCE in path.parents:
-            seen.setdefault(path.relative_to(SOURCE).parts[0].removesuffix(".py"), frame.f_code.co_name)
+            first = path.relative_to(SOURCE).parts[0]
+            seen.setdefault("foundations" if first.endswith(".py") else first, frame.f_code.co_name)
 
     sys.setprofile(note)
     try:
-        options = EncodingOptions()
-        blocks, _ = _Reading(plan, declared.read(table), options, None, None).before_charging(None)
+        blocks, _ = reading.before_charging(None)
     finally:
         sys.setprofile(None)
     assert blocks.n_rows == plan.n

@@ -80,11 +80,6 @@ class Quadrature:
         ratio = coefficients(self.log_ratio)
         return coefficients(self.log_p), ratio, ratio @ AT_POINTS
 
-    @property
-    def largest_loss(self) -> float:
-        """The largest log p/q at a point of the mesh that has mass."""
-        return float(self.log_ratio[self.log_p > self.log_p.max() - 40].max())
-
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return ∫(p − e^ε q)₊ and a bound on its error."""
         of_p, of_ratio, at_points = self._coefficients

@@ -20,7 +20,6 @@ __all__ = ["BOUNDS", "run", "theorem_comparison"]
 #: Three measurements of a cell nucleus: column of the data, and public bounds as a pathologist would write them down unseen.
 BOUNDS = {"radius": (5, 30), "texture": (5, 40), "concave points": (0, 0.25)}
 COLUMNS = [0, 1, 7]
-ROW_NORM = 1.2  # of rows mapped to [−1, 1] per column: a public guess that clips few
 PRIOR_RADIUS = 20.0  # coefficients of real data sets are often of this size in scaled units
 
 

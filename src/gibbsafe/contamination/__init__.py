@@ -19,15 +19,12 @@ from gibbsafe.contamination.model.densities import (
     Truncated,
     UniformLabels,
 )
-from gibbsafe.contamination.model.models import (
+from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean, Records, default_rate
+from gibbsafe.contamination.model.regressions import (
     ContaminatedCauchyRegression,
     ContaminatedLinearRegression,
     ContaminatedLogisticRegression,
-    ContaminatedModel,
-    ContaminatedNormalMean,
     ContaminatedQuantileRegression,
-    Records,
-    default_rate,
 )
 from gibbsafe.contamination.posterior.sampling import PosteriorDraws, sample_posterior
 from gibbsafe.contamination.posterior.trimmed import TrimmedMean

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gibbsafe._validate import choice, fail
-from gibbsafe.contamination.model import densities, models
+from gibbsafe.contamination.model import densities, models, regressions
 from gibbsafe.contamination.model.models import ContaminatedModel
 
 __all__ = ["model_from_table"]
@@ -16,10 +16,10 @@ MODELS: dict[str, type[ContaminatedModel]] = {
     cls.name: cls
     for cls in (
         models.ContaminatedNormalMean,
-        models.ContaminatedLinearRegression,
-        models.ContaminatedLogisticRegression,
-        models.ContaminatedCauchyRegression,
-        models.ContaminatedQuantileRegression,
+        regressions.ContaminatedLinearRegression,
+        regressions.ContaminatedLogisticRegression,
+        regressions.ContaminatedCauchyRegression,
+        regressions.ContaminatedQuantileRegression,
     )
 }
 DENSITIES = {cls.__name__: cls for cls in (densities.StudentT, densities.Cauchy, densities.Normal, densities.UniformLabels)}
