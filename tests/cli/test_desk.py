@@ -235,7 +235,7 @@ def test_sizes():
 def test_an_interrupt_leaves_nothing_half_written(desk):
     """Ctrl-C while sampling: exit 1, no traceback, no file, the charge unreleased."""
     script = (
-        "import signal, sys, time, gibbsafe.release as r\n"
+        "import signal, sys, time, gibbsafe.release.draw as r\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a parent may have left it ignored
         "def slow(*_):\n    print('sampling', file=sys.stderr, flush=True)\n    time.sleep(60)\n"
         "r._draw_stages = slow\n"
