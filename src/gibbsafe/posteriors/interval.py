@@ -1,6 +1,6 @@
 """A one-parameter posterior on an interval, and the exact privacy curve between two of them.
 
-Subclasses state −log density, the log of its integral over a part of the interval, and how to draw. If the log density ratio of
+Subclasses state −log density and the log of its integral over a part of the interval. If the log density ratio of
 two posteriors is monotone, as it is between neighbours in every one-parameter exponential family, the set where one exceeds e^ε
 times the other is an end of the interval, and the hockey stick needs two masses.
 """

@@ -48,7 +48,7 @@ class Release:
     certificate: Certificate
     draws: Floats
     _diagnostics: CuratorDiagnostics | None = field(default=None, repr=False)
-    #: Which entry of which ledger paid for it (`gibbsafe.ledger.account.Charge`), and who signed it (`gibbsafe.sign`).
+    #: Which entry of which ledger paid for it (`gibbsafe.ledger.Charge`), and who signed it (`release.signing`).
     charge: Mapping[str, Any] | None = field(default=None, repr=False)
     signature: Mapping[str, Any] | None = field(default=None, repr=False)
 
