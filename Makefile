@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 
 install: .venv/installed
 
-PACKAGE := pyproject.toml setup.py src/gibbsafe/_kernels.c
+PACKAGE := pyproject.toml setup.py src/gibbsafe/losses/_kernels.c
 
 .venv/installed: $(PACKAGE)
 	$(PYTHON) -m venv .venv
@@ -82,4 +82,4 @@ bench: .venv-bench/installed .venv-peers/installed
 	.venv-bench/bin/python benchmarks/report.py $(if $(QUICK),--quick)
 
 clean:
-	rm -rf .venv .venv-bench .venv-peers build dist src/*.egg-info src/gibbsafe/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis .audit
+	rm -rf .venv .venv-bench .venv-peers build dist src/*.egg-info src/gibbsafe/losses/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis .audit

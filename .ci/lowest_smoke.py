@@ -75,9 +75,9 @@ def check_library() -> None:
 
     import gibbsafe as gs
     from gibbsafe.estimators import PrivateLogisticRegression
-    from gibbsafe.kernels import is_compiled
+    from gibbsafe.losses.kernels import is_compiled
 
-    assert is_compiled(), "gibbsafe._kernels was not built"
+    assert is_compiled(), "gibbsafe.losses._kernels was not built"
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-1, 1, (60, 2)), rng.integers(0, 2, 60)
     model = gs.models.LogisticRegression(dimension=2, radius=1.0)

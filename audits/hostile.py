@@ -87,8 +87,8 @@ def squeeze_distance(made: Any, generator: np.random.Generator) -> tuple[int, fl
     Raises `AssertionError` where one is on the wrong side by more than its margin.
     """
     from gibbsafe.data.compression import merge_identical
-    from gibbsafe.models.model import EncodingOptions
-    from gibbsafe.samplers import shell
+    from gibbsafe.data.options import EncodingOptions
+    from gibbsafe.samplers.shell import sample as shell
 
     acceptance = load(SQUEEZE)
     stage, model = made.plan.stages[0], made.plan.model
@@ -96,7 +96,7 @@ def squeeze_distance(made: Any, generator: np.random.Generator) -> tuple[int, fl
     posterior = model.posterior(merge_identical(model.encode(made.data, EncodingOptions())), stage, centre)
     envelope = shell.prepare(posterior, 10_000, generator)
     if envelope.squeeze is None:  # it does not pay, but must be right all the same
-        forced = acceptance.random_squeeze(envelope.posterior, envelope.certificates, generator)
+        forced = acceptance.random_squeeze(envelope.posterior, envelope.known, generator)
         envelope = replace(envelope, squeeze=forced)
     outcome = acceptance.Audit()
     for part in envelope.mixture.propose(512, generator).parts(256):

@@ -22,8 +22,8 @@ import numpy as np
 from scipy.special import expit
 
 import gibbsafe as gs
-from gibbsafe.models.model import EncodingOptions
-from gibbsafe.plan import Plan
+from gibbsafe.data.options import EncodingOptions
+from gibbsafe.planning import Plan
 from gibbsafe.samplers import SAMPLERS
 
 REPLACE = "replace-one"

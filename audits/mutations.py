@@ -3,7 +3,7 @@
     python audits/mutations.py --sample 120 --report docs/audit-mutations.md
 
 Every number, comparison, minimum, sign, tail, adjacency and check of what prices a claim (privacy/, theorems/, the constants of
-models/, the row path of data/) is a place where a declared operator can plant a bug. A sample is drawn by a
+models/ and posteriors/, the row path of data/) is a place where a declared operator can plant a bug. A sample is drawn by a
 committed seed, place by place, so that new code does not exchange it. Each bug is planted alone in a copy of the sources, and the
 tests of its room run until one fails; what survives, and is not known to be harmless, is shown to more tests, and to oracles of
 many more cases. Survivors are listed with the reason why they are harmless (audits/mutations_harmless.json), or are for a test
@@ -41,6 +41,7 @@ PATIENCE = 240
 
 #: Where claims are priced. Of models only the functions that state constants; of data the path that rows take.
 FOLDERS = ("privacy", "theorems")
+TABLES = "posteriors/tables.py"  # the widths that the constants of families are made of
 CONSTANTS = {
     "constants", "_difference_blocks", "squared_loss_difference", "ranges", "single_range", "statistic_bounds", "diameter",
     "lipschitz_factor", "block_ranges", "block_widths", "log_odds_width", "_stochastic", "_range_per_width",
@@ -51,14 +52,20 @@ ROWS = ("data/blocks.py", "data/census.py", "data/clipping.py", "data/compressio
 TESTS = {
     "privacy": ("tests/oracles", "tests/privacy", "tests/theorems/test_theorems.py", "tests/ledger/test_caps.py"),
     "theorems": ("tests/oracles", "tests/theorems/test_theorems.py", "tests/theorems/test_errata.py", "tests/test_golden.py"),
-    "models": ("tests/oracles", "tests/models/test_narrow_ranges.py", "tests/models/test_conformance.py"),
-    "data": ("tests/data", "tests/test_release.py", "tests/models/test_family_inputs.py"),
+    "models": ("tests/oracles", "tests/models/families/test_narrow_ranges.py", "tests/models/test_conformance.py"),
+    "posteriors": ("tests/oracles", "tests/models/families/test_narrow_ranges.py", "tests/models/families/test_families.py"),
+    "data": ("tests/data", "tests/release/test_releases.py", "tests/models/families/test_family_inputs.py"),
 }
 #: What survives these is shown to the rest: the room's other tests, and oracles of many more cases.
 MORE = {
-    "privacy": ("tests/test_budget_claims.py", "tests/theorems/test_conformance.py", "tests/ledger/test_whole_budget.py"),
-    "theorems": ("tests/test_budget_claims.py", "tests/theorems"),
-    "models": ("tests/models/test_family_golden.py", "tests/models/test_families.py", "tests/models/test_blocks.py"),
+    "privacy": (
+        "tests/planning/test_budget_claims.py",
+        "tests/theorems/test_conformance.py",
+        "tests/ledger/test_whole_budget.py",
+    ),
+    "theorems": ("tests/planning/test_budget_claims.py", "tests/theorems"),
+    "models": ("tests/models/families", "tests/models/test_blocks.py"),
+    "posteriors": ("tests/models/families", "tests/models/test_blocks.py"),
     "data": ("tests/models/test_conformance.py", "tests/security/test_bombs.py"),
 }
 ORACLE_CASES = 60
@@ -85,7 +92,7 @@ def _functions(tree: ast.Module, file: str) -> Iterator[tuple[str, ast.AST]]:
         for owner, each in members:
             if not isinstance(each, ast.FunctionDef):
                 continue
-            if file.startswith("models/") and each.name not in CONSTANTS:
+            if file.startswith(("models/", "posteriors/")) and each.name not in CONSTANTS:
                 continue
             if each.name not in ("__repr__", "__str__", "to_dict"):
                 yield f"{owner}.{each.name}" if owner else each.name, each
@@ -94,9 +101,9 @@ def _functions(tree: ast.Module, file: str) -> Iterator[tuple[str, ast.AST]]:
 def files() -> list[str]:
     """Return the files in which bugs are planted."""
     listed = [
-        str(path.relative_to(PACKAGE)) for folder in (*FOLDERS, "models") for path in sorted((PACKAGE / folder).glob("*.py"))
+        str(path.relative_to(PACKAGE)) for folder in (*FOLDERS, "models") for path in sorted((PACKAGE / folder).rglob("*.py"))
     ]
-    return [file for file in (*listed, *ROWS) if not file.endswith("__init__.py") and (PACKAGE / file).exists()]
+    return [file for file in (*listed, TABLES, *ROWS) if not file.endswith("__init__.py") and (PACKAGE / file).exists()]
 
 
 def mutations() -> list[Mutation]:
@@ -132,8 +139,8 @@ def mutated(mutation: Mutation) -> tuple[str, str, int]:
 
 def tests_for(file: str, more: bool) -> list[str]:
     """Return the tests to run: its room's first one, the file's own, then the room's others; or what is shown to survivors."""
-    folder, name = file.split("/", 1)[0], Path(file).stem
-    own = [f"tests/{folder}/test_{name}.py", f"tests/{folder}/test_{name}s.py"]
+    folder, place = file.split("/", 1)[0], Path(file)
+    own = [f"tests/{place.parent}/test_{place.stem}.py", f"tests/{place.parent}/test_{place.stem}s.py"]
     listed = (*MORE[folder], "tests/oracles") if more else (TESTS[folder][0], *own, *TESTS[folder])
     return list(dict.fromkeys(test for test in listed if (ROOT / test).exists()))
 
@@ -193,9 +200,9 @@ def markdown(outcomes: dict[Mutation, tuple[str, str]], places: int, options: ar
 Written by `audits/mutations.py --sample {options.sample} --seed {options.seed}` on {datetime.date.today().isoformat()}
 (Python {platform.python_version()}, {seconds:.0f} s of processor time).
 
-{places:,} places in privacy/, theorems/, the constants of models/ and the row path of data/ can carry a bug by one of the
-operators below; {options.sample} were drawn. {len(outcomes)} were planted so far, one at a time, and shown to the tests of their
-room.
+{places:,} places in privacy/, theorems/, the constants of models/ and posteriors/ and the row path of data/ can carry a bug by
+one of the operators below; {options.sample} were drawn. {len(outcomes)} were planted so far, one at a time, and shown to the
+tests of their room.
 {verdicts["noticed"]} were noticed, {verdicts["hangs"]} made the tests hang, {verdicts["survives"]} survived,
 {open_ones} of them unexplained.
 

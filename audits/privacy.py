@@ -25,7 +25,7 @@ from parts import Part
 import gibbsafe as gs
 from gibbsafe.audit.plans import posteriors_of
 from gibbsafe.models import MODELS
-from gibbsafe.models.family import Family
+from gibbsafe.models.families.family import Family
 from gibbsafe.samplers import SAMPLERS
 
 DELTA = 1e-6

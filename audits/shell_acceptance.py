@@ -20,16 +20,19 @@ from pathlib import Path
 import numpy as np
 
 from gibbsafe.data import Blocks
-from gibbsafe.models.losses import LogisticLoss, Loss, PseudoHuberLoss, SoftHingeLoss, SoftPinballLoss
-from gibbsafe.samplers.envelope import Certificates
-from gibbsafe.samplers.fourth import certified_fourth_moment, fourth_moments
-from gibbsafe.samplers.moments import FAR_RADII, NEAR_RADII, Frame, cubic, grams, taylor
+from gibbsafe.losses.base import Loss
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
+from gibbsafe.losses.soft_step import SoftHingeLoss, SoftPinballLoss
+from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.samplers.newton import Mode, find_mode
-from gibbsafe.samplers.posterior import GibbsPosterior
-from gibbsafe.samplers.proposals import Proposals, build_mixture
-from gibbsafe.samplers.screen import build_screen
-from gibbsafe.samplers.shell import ShellEnvelope
-from gibbsafe.samplers.squeeze import Squeeze, build_squeeze
+from gibbsafe.samplers.shell.envelope import KnownSums
+from gibbsafe.samplers.shell.fourth_moment import certified_fourth_moment, fourth_moments
+from gibbsafe.samplers.shell.proposals import Proposals, build_mixture
+from gibbsafe.samplers.shell.sample import ShellEnvelope
+from gibbsafe.samplers.shell.screen import build_screen
+from gibbsafe.samplers.shell.squeeze import Squeeze, build_squeeze
+from gibbsafe.samplers.shell.sums import FAR_RADII, NEAR_RADII, Frame, cubic, grams, taylor
 
 #: Into how many parts the proposals fall, each kept when it is done.
 UNITS = 40
@@ -109,7 +112,7 @@ def random_envelope(posterior: GibbsPosterior, generator: np.random.Generator) -
         mode = Mode(centre, *posterior.value_gradient_hessian(centre), mode.passes)
     frame = Frame.at(mode, posterior)
     loss = posterior.loss
-    known = Certificates(loss.self_concordance, loss.quartic_deficit, frame, taylor(posterior, frame))
+    known = KnownSums(loss.self_concordance, loss.quartic_deficit, frame, taylor(posterior, frame))
     if generator.random() < 0.7:
         known = replace(known, grams=grams(posterior, frame, FAR_RADII))
     if known.grams is not None and generator.random() < 0.7:
@@ -125,7 +128,7 @@ def random_envelope(posterior: GibbsPosterior, generator: np.random.Generator) -
     return ShellEnvelope(posterior, known, even, 0, -1.0, screen, random_squeeze(posterior, known, generator))
 
 
-def random_squeeze(posterior: GibbsPosterior, known: Certificates, generator: np.random.Generator) -> Squeeze | None:
+def random_squeeze(posterior: GibbsPosterior, known: KnownSums, generator: np.random.Generator) -> Squeeze | None:
     """With or without fourth moments; none in one problem of ten, and where the sums would be too dear."""
     chance = generator.random()
     if chance < 0.1:
@@ -157,10 +160,10 @@ def check(envelope: ShellEnvelope, batch: Proposals, generator: np.random.Genera
     """Judge one batch in every way; raises if two ways disagree or the envelope is too low."""
     exact = envelope.log_acceptance_of(batch)
     log_uniform = -generator.standard_exponential(exact.size)
-    hopeless = envelope.hopeless(batch, log_uniform)
-    if (log_uniform[hopeless] <= exact[hopeless]).any():
+    rejected = envelope.surely_rejected(batch, log_uniform)
+    if (log_uniform[rejected] <= exact[rejected]).any():
         raise AssertionError("single precision rejected a proposal that double precision accepts")
-    outcome.rejected += int(hopeless.sum())
+    outcome.rejected += int(rejected.sum())
     outcome.proposals += exact.size
     outcome.largest = max(outcome.largest, float(exact.max(initial=-math.inf)))
     if envelope.squeeze is not None:

@@ -16,14 +16,15 @@ from gibbsafe.contamination import (
     estimate_epsilon,
     sample_posterior,
 )
-from gibbsafe.contamination.line import likelihood_sum
-from gibbsafe.contamination.posterior import log_posterior
-from gibbsafe.contamination.repeats import Task
-from gibbsafe.contamination.tuning import fitted_exponent
+from gibbsafe.contamination.epsilon.repeats import Task
+from gibbsafe.contamination.epsilon.tuning import fitted_exponent
+from gibbsafe.contamination.posterior.line import likelihood_sum
+from gibbsafe.contamination.posterior.posterior import log_posterior
+from gibbsafe.posteriors.bumps import BumpPosterior
 from gibbsafe.reproduce import baselines
 from gibbsafe.reproduce.hu import PAPER, SCALE, TRUTH, delta_of, paper_model, table1
 from gibbsafe.reproduce.hu_figures import conversions, figure2
-from gibbsafe.samplers.bumps import BumpPosterior
+from gibbsafe.samplers import draw_exactly
 
 PARTICLES = 10_000
 #: Particles that are timed at most, and how many of them are evaluated at once, so that a block stays in the cache.
@@ -143,7 +144,7 @@ def worst_case_at(width, n, sets, rng):
     beta = trimmed.calibrate(1.0)
     for index in range(sets):
         x = TRUTH + SCALE * rng.standard_normal(n)
-        errors["welsch"].append(BumpPosterior(x, 0.5, SCALE, low, high).draw(1, rng)[0, 0] - TRUTH)
+        errors["welsch"].append(draw_exactly(BumpPosterior(x, 0.5, SCALE, low, high), 1, rng)[0, 0] - TRUTH)
         errors["laplace"].append(baselines.laplace_mean(baselines.SortedRecords(x), low, high, 1.0, rng).value - TRUTH)
         if index < sets // 40:
             errors["trimmed"].append(float(trimmed.sample(x, beta, 1, rng, points=1501)[0]) - TRUTH)
@@ -168,7 +169,7 @@ def private_means(x, epsilon, draws, rng):
     made = {
         "mean without privacy": [float(x.mean())],
         "contaminated posterior": sample_posterior(model, contaminated, draws, generator=rng).draws[:, 0],
-        "Welsch": BumpPosterior(x, epsilon / 2, SCALE, *RANGE).draw(draws, rng)[:, 0],
+        "Welsch": draw_exactly(BumpPosterior(x, epsilon / 2, SCALE, *RANGE), draws, rng)[:, 0],
     }
     for name, rho in conversions(epsilon, delta_of(n)).items():
         made[f"CoinPress, {name}"] = [

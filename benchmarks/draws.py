@@ -22,10 +22,10 @@ from speed import nutpie_times
 
 import gibbsafe as gs
 from gibbsafe.data.compression import merge_identical
+from gibbsafe.data.options import EncodingOptions
 from gibbsafe.errors import GibbsafeError
-from gibbsafe.models.model import EncodingOptions
 from gibbsafe.samplers import SAMPLERS
-from gibbsafe.samplers.proximal_schedule import EXTRA
+from gibbsafe.samplers.proximal.schedule import EXTRA
 
 BUDGET = gs.Budget(1.0, 1e-6)
 ROUTES = {

@@ -28,7 +28,8 @@ import numpy as np  # noqa: E402
 
 HERE = Path(__file__).parent
 RESULTS = Path(os.environ.get("GIBBSAFE_RESULTS", HERE / "results"))
-DATA = Path(os.environ.get("GIBBSAFE_DATA", HERE.parent.parent / "shared" / "data"))
+#: Where the public tables lie: inside the clone, or where the environment says.
+DATA = Path(os.environ.get("GIBBSAFE_DATA", HERE / "data"))
 
 
 #: What times are measured by; a benchmark whose work is all in its own process may count that process's seconds instead.
@@ -111,7 +112,7 @@ def versions(*packages):
 
 def machine():
     """Return what the machine says of itself, and whether passes ran by gibbsafe's compiled loops."""
-    from gibbsafe.kernels import is_compiled
+    from gibbsafe.losses.kernels import is_compiled
 
     found = {"processor": platform.machine(), "cores": os.cpu_count(), "threads": int(THREADS), "system": platform.system()}
     return found | {"compiled": is_compiled()}

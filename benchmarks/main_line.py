@@ -8,8 +8,8 @@ import numpy as np
 from harness import adult, best_of, iso, log
 
 import gibbsafe as gs
-from gibbsafe import kernels as loops
-from gibbsafe.models.model import EncodingOptions
+from gibbsafe.data.options import EncodingOptions
+from gibbsafe.losses import kernels as loops
 from gibbsafe.samplers import SAMPLERS, GibbsPosterior
 
 BUDGET = gs.Budget(1.0, 1e-6)

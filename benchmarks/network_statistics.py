@@ -5,7 +5,7 @@ import harness  # isort: skip - sets the number of threads before NumPy loads
 import numpy as np
 
 import gibbsafe as gs
-from gibbsafe.models.model import EncodingOptions
+from gibbsafe.data.options import EncodingOptions
 
 NODES, STATES, PARENTS = 50, 4, 2
 

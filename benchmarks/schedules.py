@@ -1,4 +1,4 @@
-"""Schedules for estimates: where the constants of `gibbsafe.schedules.estimate_schedule` come from, and a check on tables.
+"""Schedules for estimates: where the constants of `gibbsafe.planning.schedules` come from, and a check on tables.
 
 The constants come from a model without data: quadratic losses, for which every stage is Gaussian and the expected excess
 loss of a schedule is a sum over directions. The check draws exactly through the stages on synthetic and public tables."""
@@ -14,11 +14,12 @@ import numpy as np
 from report_tables import table
 
 import gibbsafe as gs
-from gibbsafe.models.model import EncodingOptions
+from gibbsafe.data.options import EncodingOptions
+from gibbsafe.planning.requests import Request
+from gibbsafe.planning.schedules import estimate_schedule, exact_stage
 from gibbsafe.privacy import Adjacency
 from gibbsafe.privacy.profiles import gaussian_mu
 from gibbsafe.samplers import SAMPLERS
-from gibbsafe.schedules import Request, estimate_schedule
 
 IN_USE = "in use"
 FOUR = (0.10, 0.15, 0.25, 0.50), (1.0, 0.6, 0.4, 0.25)
@@ -111,11 +112,11 @@ def tables(quick):
 
 def estimate(request, blocks, schedule, generator):
     """Draw through the stages exactly; return the last draw (scaled units)."""
-    model, mu = request.model, request._mu(1)
+    model, mu = request.model, request.mu(1)
     signal = request.n * mu / model.parameters
     centre = np.zeros(model.parameters)
     for share, radius in zip(*schedule(signal), strict=True):
-        stage = request._exact(mu * math.sqrt(share), request.radius * radius, None, 1)
+        stage = exact_stage(request, mu * math.sqrt(share), request.radius * radius, None, 1)
         centre = SAMPLERS["shell"].function(model.posterior(blocks, stage, centre), 1, generator, None)[0][0]
     return centre
 
@@ -139,7 +140,7 @@ def check(data, epsilon, seeds):
 PAGE = """# Schedules for estimates: where the constants come from
 
 `purpose="estimate"` draws once from each of several posteriors, each centred at the draw before. A schedule says which share of
-μ² a stage spends and how far its prior reaches, from the public signal s = nμ/d alone (`gibbsafe.schedules.estimate_schedule`).
+μ² a stage spends and how far its prior reaches, from the public signal s = nμ/d alone (`gibbsafe.planning.schedules`).
 This page is written by `benchmarks/schedules.py`.
 
 ## Without data
@@ -201,7 +202,7 @@ def page(document):
 
 def main():
     options = harness.arguments(__doc__)
-    from gibbsafe.schedules import FULL_SIGNAL, STAGES
+    from gibbsafe.planning.schedules import FULL_SIGNAL, STAGES
 
     document = harness.head(options.quick) | {"problems": len(list(problems())), "stages": STAGES, "full_signal": FULL_SIGNAL}
     document["model"] = {name: ratios(schedule) for name, schedule in SCHEDULES.items()}

@@ -14,7 +14,7 @@ from gibbsafe.errors import (
     PremiseError,
     showing_values,
 )
-from gibbsafe.plan import Plan, plan
+from gibbsafe.planning import Plan, plan
 from gibbsafe.privacy import Adjacency, Budget
 from gibbsafe.release import Release, verify
 from gibbsafe.study import Study

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 from gibbsafe.errors import CertificateError
 
-__all__ = ["LARGEST_FILE", "canonical_bytes", "parse_json", "read_json"]
+__all__ = ["LARGEST_FILE", "agrees", "canonical_bytes", "parse_json", "read_json"]
 
 #: Releases, plans and lists of keys above this size are refused unread. Python needs up to some 30 bytes per byte of JSON.
 LARGEST_FILE = 100_000_000
@@ -62,3 +63,18 @@ def read_json(path: Path | str, what: str) -> Any:
     except OSError as error:
         raise CertificateError(f"{path}: cannot be read ({error.strerror or error})") from error
     return parse_json(content, f"{path}: {what}")
+
+
+def agrees(a: Any, b: Any) -> bool:
+    """Whether two contents are the same, of the same types, floats to nine digits.
+
+    >>> agrees({"n": [1, 0.1]}, {"n": [1, 0.1 + 1e-17]}), agrees(1, True)
+    (True, False)
+    """
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, rel_tol=1e-9)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(agrees(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(agrees(a[key], b[key]) for key in a)
+    return bool(a == b) and type(a) is type(b)

@@ -23,7 +23,7 @@ __all__ = [
     "showing_values",
 ]
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 _SHOWN: ContextVar[bool] = ContextVar("gibbsafe_values_shown", default=False)
 
 
@@ -74,7 +74,7 @@ class CertificateError(GibbsafeError, ValueError):
     """A release file is torn, foreign, altered, or claims what its own constants do not give."""
 
 
-def guarded(function: Callable[[], Made], failure: str, *, trusted: tuple[type[Exception], ...] = (GibbsafeError,)) -> Made:
+def guarded(function: Callable[[], Result], failure: str, *, trusted: tuple[type[Exception], ...] = (GibbsafeError,)) -> Result:
     """Return what the function returns; what it raises says nothing that depends on records, unless `showing_values`.
 
     Refusals of the ``trusted`` kinds keep their words. Anything else (PyArrow, NumPy and Python quote the value they stumble

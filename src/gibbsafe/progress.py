@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
-__all__ = ["Report", "sampling_bar"]
+__all__ = ["Progress", "sampling_bar"]
 
 #: Called with (accepted draws, draws wanted, proposals made, seconds since the start).
-Report = Callable[[int, int, int, float], None]
+Progress: TypeAlias = Callable[[int, int, int, float], None]
 
 
 @contextmanager
-def sampling_bar(progress: bool | Report | None, draws: int) -> Iterator[Report | None]:
+def sampling_bar(progress: bool | Progress | None, draws: int) -> Iterator[Progress | None]:
     """Yield a report function: the caller's own, a bar on stderr (``True``, or ``None`` at a terminal), or None.
 
     The bar shows accepted draws, the acceptance rate and the time left at this rate. All of that depends on the data: it is
@@ -25,11 +26,16 @@ def sampling_bar(progress: bool | Report | None, draws: int) -> Iterator[Report 
     if progress is False or (progress is None and not sys.stderr.isatty()):
         yield None
         return
+    from rich import progress as bars
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("sampling"), BarColumn(), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    columns = (
+        bars.TextColumn("sampling"),
+        bars.BarColumn(),
+        bars.TextColumn("{task.fields[state]}"),
+        bars.TimeElapsedColumn(),
+    )
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("sampling", total=draws, state="setting up")
 
         def report(accepted: int, wanted: int, proposals: int, seconds: float) -> None:

@@ -10,10 +10,10 @@ import numpy as np
 
 import gibbsafe as gs
 from gibbsafe.audit.records import persons_for
-from gibbsafe.models.gaussian_mean import GaussianMean
-from gibbsafe.models.kinked import QuantileRegression
-from gibbsafe.models.logistic_regression import LogisticRegression
-from gibbsafe.models.model import EncodingOptions
+from gibbsafe.data.options import EncodingOptions
+from gibbsafe.models.linear.kinked import QuantileRegression
+from gibbsafe.models.linear.logistic_regression import LogisticRegression
+from gibbsafe.models.location.gaussian_mean import GaussianMean
 from gibbsafe.models.prior import GaussianPrior
 from gibbsafe.privacy import ApproximateDP, GaussianDP, PureDP
 from gibbsafe.samplers import SAMPLERS

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
-from gibbsafe.models.logistic_regression import LogisticRegression
-from gibbsafe.models.soft_hinge import SoftHinge
+from gibbsafe.models.linear.logistic_regression import LogisticRegression
+from gibbsafe.models.linear.soft_hinge import SoftHinge
 
 from .broken import BROKEN
 
@@ -16,7 +16,7 @@ def test_a_broken_mechanism_is_refuted(broken):
 
 
 def test_a_wrong_gradient_is_refuted():
-    from gibbsafe.models.losses import LogisticLoss
+    from gibbsafe.losses.logistic import LogisticLoss
 
     class Wrong(LogisticLoss):
         def slope(self, u, y=None):

@@ -13,13 +13,13 @@ from gibbsafe.audit.curves import PrivacyCurve
 from gibbsafe.audit.langevin import langevin_curve
 from gibbsafe.audit.plans import posteriors_of
 from gibbsafe.audit.quadrature import Quadrature
-from gibbsafe.audit.tally import Tally, tally
+from gibbsafe.audit.repeated_records import RepeatedRecords, count_repeats
 from gibbsafe.data import Blocks
-from gibbsafe.models.beta_bernoulli import BetaPosterior
-from gibbsafe.models.squared_loss import SquaredLoss
+from gibbsafe.losses.squared import SquaredLoss
+from gibbsafe.posteriors.beta import BetaPosterior
+from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.posteriors.normal import NormalPosterior
 from gibbsafe.privacy.profiles import gaussian_delta
-from gibbsafe.samplers.closed_form import NormalPosterior
-from gibbsafe.samplers.posterior import GibbsPosterior
 
 from ..theorems.quadrature import Pair, panels
 
@@ -227,10 +227,10 @@ def test_different_supports_are_refused():
 def test_counted_records_give_the_same_potential():
     rng = np.random.default_rng(0)
     rows = np.repeat(rng.standard_normal((3, 2)), (5, 9, 2), axis=0)
-    counted = tally(Blocks(rows))
-    assert isinstance(counted, Tally)
+    counted = count_repeats(Blocks(rows))
+    assert isinstance(counted, RepeatedRecords)
     assert counted.n_rows == 16
-    from gibbsafe.models.losses import LogisticLoss
+    from gibbsafe.losses.logistic import LogisticLoss
 
     thetas = rng.standard_normal((7, 2))
     first, second = (GibbsPosterior(data, LogisticLoss(), 0.7, 1.0, 0.0) for data in (Blocks(rows), counted))

@@ -5,8 +5,8 @@ import pytest
 
 import gibbsafe as gs
 from gibbsafe.audit.records import blend, columns_of, hostile_copies, join, replace_record, rows_of
+from gibbsafe.data.options import EncodingOptions
 from gibbsafe.models import MODELS
-from gibbsafe.models.model import EncodingOptions
 
 from .loading import EXAMPLES
 from .loading import MODELS as ALL

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gibbsafe.samplers.bumps import BumpPosterior
+from gibbsafe.posteriors.bumps import BumpPosterior
+from gibbsafe.samplers import draw_exactly
 
 ROOT = Path(__file__).parents[2]
 
@@ -223,7 +224,9 @@ def test_what_a_welsch_draw_costs():
     import report_contamination
 
     rng, n, epsilon = np.random.default_rng(0), 20_000, 0.5
-    draws = [BumpPosterior(8 * rng.standard_normal(n), epsilon / 2, 8.0, -300.0, 300.0).draw(20, rng)[:, 0] for _ in range(40)]
+    draws = [
+        draw_exactly(BumpPosterior(8 * rng.standard_normal(n), epsilon / 2, 8.0, -300.0, 300.0), 20, rng)[:, 0] for _ in range(40)
+    ]
     mean, error = contamination.in_units(n, draws)
     assert abs(mean - report_contamination.welsch_limit(epsilon)) < 5 * error
 

@@ -15,7 +15,8 @@ from gibbsafe.bounds import (
     reconstruction_error,
     stochastic_distance,
 )
-from gibbsafe.models.beta_bernoulli import BetaBernoulli, BetaPosterior
+from gibbsafe.models.families.beta_bernoulli import BetaBernoulli
+from gibbsafe.posteriors.beta import BetaPosterior
 
 
 @pytest.mark.parametrize("chance", [0.02, 0.3, 0.5])

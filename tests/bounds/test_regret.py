@@ -16,7 +16,7 @@ from gibbsafe.bounds import (
     private_prior_regret,
     query_regret,
 )
-from gibbsafe.models.beta_bernoulli import BetaBernoulli
+from gibbsafe.models.families.beta_bernoulli import BetaBernoulli
 from gibbsafe.privacy import BoundedRange
 
 

@@ -235,7 +235,7 @@ def test_a_full_disk_keeps_the_charge_and_leaves_no_file(desk, refused, monkeypa
     def full(*_, **__):
         raise GibbsafeError("release.json: cannot be written (No space left on device)")
 
-    monkeypatch.setattr("gibbsafe.release.write_whole", full)
+    monkeypatch.setattr("gibbsafe.release.releases.write_whole", full)
     assert "entry 1 of the ledger stays unreleased" in refused(*RELEASE)
     account = gs.ledger.account("ledger.db#clinic")
     assert account.status()["unreleased"] == 1

@@ -18,7 +18,7 @@ import pytest
 import gibbsafe as gs
 from gibbsafe.cli.inputs import load_plan, parse_size
 
-SHARED = Path(os.environ.get("GIBBSAFE_DATA", Path(__file__).parents[3] / "shared" / "data"))
+DATA = Path(os.environ.get("GIBBSAFE_DATA", Path(__file__).parents[2] / "benchmarks" / "data"))
 
 
 def as_json(result):
@@ -50,7 +50,7 @@ def test_five_commands_from_nothing_to_a_verified_release(run, tmp_path, monkeyp
 
 def adult_study(blank, rows):
     """Fill in the study that init wrote, by the published description of the data set."""
-    encoding = tomllib.loads((SHARED / "adult.toml").read_text())
+    encoding = tomllib.loads((DATA / "adult.toml").read_text())
     head = blank[: blank.index("\n[ledger]")].replace("n = 0 ", f"n = {rows} ").replace("epsilon = 1.0", "epsilon = 3.0")
     lines = [f"row_norm = {encoding['row_norm']}", 'scale = "unit"', head, '[ledger]\naccount = "adult"', "[target]"]
     lines += [f'name = "{encoding["target"]["name"]}"', f"labels = {encoding['target']['labels']}"]
@@ -62,16 +62,16 @@ def adult_study(blank, rows):
     return "\n".join(lines)
 
 
-@pytest.mark.skipif(not (SHARED / "adult_train.csv").exists(), reason="the Adult table is not here")
+@pytest.mark.skipif(not (DATA / "adult_train.csv").exists(), reason="the Adult table is not here")
 def test_five_commands_on_adult(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert run("init", SHARED / "adult_train.csv", "--target", "classification", "-q")[0] == 0
+    assert run("init", DATA / "adult_train.csv", "--target", "classification", "-q")[0] == 0
     study = Path("study.toml")
     blank = study.read_text()
     assert "State-gov" not in blank
     assert "77516" not in blank
     rows = 10_000  # of 32,561: enough to see that it learns, in seconds
-    with (SHARED / "adult_train.csv").open() as file:
+    with (DATA / "adult_train.csv").open() as file:
         Path("adult.csv").write_text("".join(islice(file, rows + 1)))
     study.write_text(adult_study(blank, rows))
     plan = as_json(run("plan", "study.toml", "--json"))
@@ -80,8 +80,8 @@ def test_five_commands_on_adult(run, tmp_path, monkeypatch):
     assert run("ledger", "open", *account, "-q")[0] == 0
     assert run("release", "study.toml", "--data", "adult.csv", "-q")[0] == 0
     assert as_json(run("verify", "release.json", "--json"))["verified"]
-    assert run("query", "release.json", "--predict", SHARED / "adult_test.csv", "--out", "predictions.csv", "-q")[0] == 0
-    with (SHARED / "adult_test.csv").open() as truth, open("predictions.csv") as predictions:
+    assert run("query", "release.json", "--predict", DATA / "adult_test.csv", "--out", "predictions.csv", "-q")[0] == 0
+    with (DATA / "adult_test.csv").open() as truth, open("predictions.csv") as predictions:
         pairs = list(zip(csv.DictReader(truth), csv.DictReader(predictions), strict=True))
     right = np.mean([row["classification"] == guess["prediction"] for row, guess in pairs])
     assert right > 0.8  # always the larger class: 0.764; five seeds gave 0.841 to 0.845
@@ -235,7 +235,7 @@ def test_sizes():
 def test_an_interrupt_leaves_nothing_half_written(desk):
     """Ctrl-C while sampling: exit 1, no traceback, no file, the charge unreleased."""
     script = (
-        "import signal, sys, time, gibbsafe.release as r\n"
+        "import signal, sys, time, gibbsafe.release.draw as r\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a parent may have left it ignored
         "def slow(*_):\n    print('sampling', file=sys.stderr, flush=True)\n    time.sleep(60)\n"
         "r._draw_stages = slow\n"

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 import gibbsafe as gs
-from gibbsafe.contamination.likelihoods import AsymmetricLaplace, CauchyNoise, LogisticLabel, NormalNoise
+from gibbsafe.contamination.model.likelihoods import AsymmetricLaplace, CauchyNoise, LogisticLabel, NormalNoise
 
 C = gs.contamination
 DENSITIES = [

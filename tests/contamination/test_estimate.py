@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import gibbsafe as gs
 from gibbsafe.cli import app
-from gibbsafe.contamination.quantiles import coverage, interval_orders, percentile_order, upper_order
-from gibbsafe.contamination.repeats import Task, run
-from gibbsafe.contamination.tuning import fitted_exponent
+from gibbsafe.contamination.epsilon.quantiles import coverage, interval_orders, percentile_order, upper_order
+from gibbsafe.contamination.epsilon.repeats import Task, run
+from gibbsafe.contamination.epsilon.tuning import fitted_exponent
 from gibbsafe.reproduce.hu import PAPER, paper_model, table1
 
 C = gs.contamination
@@ -180,7 +180,7 @@ def test_quick_speed_against_particles():
     rng = np.random.default_rng(2)
     model, truth = paper_model(), np.array([30.0])
     records = model.contaminate(model.simulate(50_000, truth, rng), rng, truth=truth)
-    from gibbsafe.contamination import line as line_module
+    from gibbsafe.contamination.posterior import line as line_module
 
     evaluated = []
     original = line_module.likelihood_sum

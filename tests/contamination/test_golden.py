@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from gibbsafe.contamination import NormalMean, StudentT, fisher_information, prior_mass_far, prior_mass_near
-from gibbsafe.contamination.instance_line import LineInstance, literal_epsilon
-from gibbsafe.contamination.line import line_posterior
-from gibbsafe.contamination.suprema import spread
+from gibbsafe.contamination.epsilon.instance_line import LineInstance, literal_epsilon
+from gibbsafe.contamination.epsilon.suprema import spread
+from gibbsafe.contamination.posterior.line import line_posterior
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden.json").read_text())
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gibbsafe as gs
-from gibbsafe.contamination.instance_line import LineInstance, literal_epsilon
-from gibbsafe.contamination.instance_regression import RegressionInstance
-from gibbsafe.contamination.line import line_posterior
-from gibbsafe.contamination.posterior import laplace, log_posterior
-from gibbsafe.contamination.suprema import setting
+from gibbsafe.contamination.epsilon.instance_line import LineInstance, literal_epsilon
+from gibbsafe.contamination.epsilon.instance_regression import RegressionInstance
+from gibbsafe.contamination.epsilon.suprema import setting
+from gibbsafe.contamination.posterior.line import line_posterior
+from gibbsafe.contamination.posterior.posterior import laplace, log_posterior
 
 C = gs.contamination
 

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 import gibbsafe as gs
-from gibbsafe.contamination.line import line_posterior
-from gibbsafe.contamination.posterior import log_posterior
+from gibbsafe.contamination.posterior.line import line_posterior
+from gibbsafe.contamination.posterior.posterior import log_posterior
 
 C = gs.contamination
 MEAN = C.NormalMean(scale=8.0, prior_mean=40.0, prior_scale=40.0)

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize
 
 import gibbsafe as gs
-from gibbsafe.contamination.suprema import logistic_rise, setting, spread
+from gibbsafe.contamination.epsilon.suprema import logistic_rise, setting, spread
 
 C = gs.contamination
 

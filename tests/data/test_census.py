@@ -10,9 +10,9 @@ import pytest
 import gibbsafe as gs
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.census import Census, PersonCap, Unit, array_rows
+from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.stream import count_rows, encode_records
-from gibbsafe.models.bernoulli_logit import BernoulliLogit
-from gibbsafe.models.model import EncodingOptions
+from gibbsafe.models.location.bernoulli_logit import BernoulliLogit
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import get
 

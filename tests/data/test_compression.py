@@ -8,10 +8,10 @@ import pytest
 from gibbsafe.data import Blocks, compression
 from gibbsafe.data.blocks import beside_of, weights_of
 from gibbsafe.data.compression import merge_identical
+from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.spool import Spool
 from gibbsafe.errors import DomainError
 from gibbsafe.models import LogisticRegression
-from gibbsafe.models.model import EncodingOptions
 
 
 def contents(rows, targets, weights=None):

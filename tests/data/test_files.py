@@ -12,9 +12,9 @@ from pyarrow import csv as arrow_csv
 from pyarrow import feather, ipc
 
 import gibbsafe as gs
-from gibbsafe.columns import Column
 from gibbsafe.data.declared import DeclaredTable
 from gibbsafe.data.files import FileTable, column_names
+from gibbsafe.domains.column import Column
 
 ROWS = 400
 COLUMNS = (Column("age", bounds=(0, 100)), Column("ward", kind="category", levels=("a", "b", "?"), other="?"))

@@ -269,7 +269,7 @@ def test_what_fails_while_sampling_says_nothing_of_the_data(monkeypatch):
         raise gs.GibbsafeError("log acceptance 41000 is above 0")
 
     account = Account()
-    monkeypatch.setattr("gibbsafe.release._draw_stages", broken)
+    monkeypatch.setattr("gibbsafe.release.draw._draw_stages", broken)
     with pytest.raises(gs.GibbsafeError, match="a charge stands") as refusal:
         Study.from_dict(_toml(HONEST)).release(salaries(), ledger=account)
     assert not leaks(told(refusal.value))

@@ -67,7 +67,7 @@ def test_a_refused_table_costs_nothing(open_account, plan):
 
 def test_a_crash_while_sampling_leaves_the_charge_unreleased(open_account, plan, monkeypatch):
     account = open_account()
-    monkeypatch.setattr("gibbsafe.release._draw_stages", lambda *_: 1 / 0)
+    monkeypatch.setattr("gibbsafe.release.draw._draw_stages", lambda *_: 1 / 0)
     with pytest.raises(gs.GibbsafeError, match="ZeroDivisionError"):
         plan.release(np.arange(20) % 2, ledger=account)
     (entry,) = charged(account)

@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 import gibbsafe as gs
-from gibbsafe.models.classifier import LinearClassifier
-from gibbsafe.models.linear import LinearModel
-from gibbsafe.models.model import EncodingOptions
+from gibbsafe.data.options import EncodingOptions
+from gibbsafe.models.linear.classifier import LinearClassifier
+from gibbsafe.models.linear.predictor import LinearModel
+from gibbsafe.posteriors.normal import NormalPosterior
 from gibbsafe.samplers import SAMPLERS
-from gibbsafe.samplers.closed_form import NormalPosterior
 
 M = gs.models
 WIDE = {"dimension": 2, "radius": 2.0}

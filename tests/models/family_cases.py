@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 import gibbsafe as gs
-from gibbsafe.models.model import EncodingOptions
+from gibbsafe.data.options import EncodingOptions
 
 M = gs.models
 RAIN = {

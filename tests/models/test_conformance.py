@@ -12,10 +12,10 @@ import pytest
 from scipy.stats import kstwobign
 
 import gibbsafe as gs
-from gibbsafe.intervals.gibbs import declares_likelihood
+from gibbsafe.data.options import EncodingOptions
 from gibbsafe.models import MODELS, GibbsModel, model_from_dict
-from gibbsafe.models.linear import LinearModel
-from gibbsafe.models.model import EncodingOptions
+from gibbsafe.models.linear.predictor import LinearModel
+from gibbsafe.population.gibbs import declares_likelihood
 
 from .cases import (
     CASES,

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import gibbsafe as gs
+from gibbsafe.audit.comparison import same_mechanism
 from gibbsafe.audit.records import columns_of, join, replace_record
-from gibbsafe.audit.same import same_mechanism
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.models import BernoulliLogit, LogisticRegression, PseudoHuberRegression, SoftHinge, SoftQuantileRegression
 from gibbsafe.samplers import SAMPLERS

@@ -11,11 +11,13 @@ from scipy.stats import kstest, kstwobign, norm
 
 import gibbsafe as gs
 from gibbsafe.data import Blocks
-from gibbsafe.models.centred_losses import CentredPseudoHuberLoss, CentredSoftPinballLoss
-from gibbsafe.models.losses import LogisticLoss, SoftHingeLoss
-from gibbsafe.models.squared_loss import SquaredLoss
+from gibbsafe.losses.centred import CentredPseudoHuberLoss, CentredSoftPinballLoss
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.soft_step import SoftHingeLoss
+from gibbsafe.losses.squared import SquaredLoss
+from gibbsafe.posteriors.normal import NormalPosterior
 from gibbsafe.samplers import SAMPLERS, GibbsPosterior, langevin
-from gibbsafe.samplers.closed_form import NormalPosterior, sample
+from gibbsafe.samplers.closed_form import sample
 
 
 def test_draws_are_normal():

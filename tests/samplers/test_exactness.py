@@ -10,7 +10,9 @@ from scipy.special import logsumexp
 from scipy.stats import kstwobign
 
 from gibbsafe.data import Blocks
-from gibbsafe.models.losses import LogisticLoss, PseudoHuberLoss, SoftHingeLoss, SoftPinballLoss
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
+from gibbsafe.losses.soft_step import SoftHingeLoss, SoftPinballLoss
 from gibbsafe.samplers import SAMPLERS, GibbsPosterior
 from gibbsafe.samplers.newton import find_mode
 

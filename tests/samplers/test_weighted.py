@@ -11,13 +11,19 @@ import pytest
 import gibbsafe as gs
 from gibbsafe.data import Blocks
 from gibbsafe.data.compression import merge_identical
+from gibbsafe.losses.centred import CentredPseudoHuberLoss, CentredSoftPinballLoss
+from gibbsafe.losses.kinked import HingeLoss, PinballLoss
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
+from gibbsafe.losses.soft_step import SoftHingeLoss, SoftPinballLoss
+from gibbsafe.losses.squared import SquaredLoss
 from gibbsafe.models import LogisticRegression
-from gibbsafe.models.centred_losses import CentredPseudoHuberLoss, CentredSoftPinballLoss
-from gibbsafe.models.kinked_losses import HingeLoss, PinballLoss
-from gibbsafe.models.losses import LogisticLoss, PseudoHuberLoss, SoftHingeLoss, SoftPinballLoss
-from gibbsafe.models.squared_loss import SquaredLoss
-from gibbsafe.samplers import SAMPLERS, GibbsPosterior, fourth, moments, screen, shell
+from gibbsafe.samplers import SAMPLERS, GibbsPosterior
 from gibbsafe.samplers.newton import find_mode
+from gibbsafe.samplers.shell import fourth_moment as fourth
+from gibbsafe.samplers.shell import sample as shell
+from gibbsafe.samplers.shell import screen
+from gibbsafe.samplers.shell import sums as moments
 
 from .test_exactness import CRITICAL, DRAWS, grid_around, ks
 
@@ -109,7 +115,7 @@ def test_the_screen_and_the_squeeze_bound_the_records_potential(loss):
     assert (screen.build_screen(merged, frame).least_rise(points) <= rise + 1e-9).all()
     envelope = shell.prepare(merged, 100_000, np.random.default_rng(5))
     if envelope.squeeze is not None:
-        frame = envelope.certificates.frame
+        frame = envelope.known.frame
         low, high = envelope.squeeze.rises(points)
         thetas, mode = envelope.origin + frame.thetas(points), envelope.origin + frame.centre
         rise = plain.values(thetas) - plain.values(mode[None])

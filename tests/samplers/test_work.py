@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
-from gibbsafe.samplers.proximal_schedule import mode_passes
+from gibbsafe.samplers.proximal.schedule import mode_passes
 from gibbsafe.samplers.work import PublicPosterior, proximal_schedule, proximal_work, shell_work, slack_work
 
 
@@ -79,4 +79,4 @@ def test_reading_and_encoding_are_part_of_what_is_stated():
 
 
 def public_of(plan):
-    return plan._request().public_posterior(plan.stages[0])
+    return plan.request().public_posterior(plan.stages[0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
-from gibbsafe.plan import coarse
+from gibbsafe.planning.conditions import coarse
 
 BUDGET = gs.Budget(1.0, 1e-6)
 

@@ -12,7 +12,7 @@ import pytest
 import gibbsafe as gs
 
 pytest.importorskip("cryptography")
-from gibbsafe import signing
+from gibbsafe.release import signing
 
 DATA = np.arange(40) % 2
 
@@ -60,11 +60,11 @@ def test_a_signed_release_verifies_by_its_public_key_only(tmp_path, signed):
 
 def test_a_file_is_read_once(tmp_path, signed, plan, run, monkeypatch):
     """Exchanged between two readings, it would be called signed."""
-    from gibbsafe import release
+    from gibbsafe.release import releases
 
     plan.release(DATA).save(tmp_path / "other.json")
-    reading, places = release._read, [tmp_path / "r.json", tmp_path / "other.json"]
-    monkeypatch.setattr(release, "_read", lambda path: reading(places.pop(0)))
+    reading, places = releases.read_release, [tmp_path / "r.json", tmp_path / "other.json"]
+    monkeypatch.setattr(releases, "read_release", lambda path: reading(places.pop(0)))
     code, out, _ = run("verify", tmp_path / "r.json", "--public-key", tmp_path / "root.pub", "--json")
     assert code == 0
     assert json.loads(out)["key"] == signed.signature["key"]

@@ -9,7 +9,7 @@ import pytest
 
 import gibbsafe as gs
 from gibbsafe._json import canonical_bytes
-from gibbsafe.plan import coarse
+from gibbsafe.planning.conditions import coarse
 
 
 def made_plan(**options):

@@ -151,7 +151,7 @@ def test_a_dangling_link_is_a_name_that_is_taken(tmp_path):
 
 def test_two_pictures_to_one_path_lose_nothing(tmp_path):
     pytest.importorskip("matplotlib")
-    from gibbsafe.reproduce.plotting import figure
+    from gibbsafe._plotting import figure
 
     path = tmp_path / "curve.png"
     with pytest.raises(gs.GibbsafeError, match="exists already"), figure(path, "x", "y"):

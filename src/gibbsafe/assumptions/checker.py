@@ -14,9 +14,9 @@ from gibbsafe._validate import count, fail
 from gibbsafe.assumptions.law import LipschitzLaw, StochasticConstants
 from gibbsafe.assumptions.priors import lipschitz_of_table
 from gibbsafe.assumptions.ratio import likelihood_ratio_bound
-from gibbsafe.models.beta_bernoulli import BetaBernoulli
-from gibbsafe.models.family import Family
-from gibbsafe.models.finite_family import FiniteFamily
+from gibbsafe.models.families.beta_bernoulli import BetaBernoulli
+from gibbsafe.models.families.family import Family
+from gibbsafe.models.families.finite_family import FiniteFamily
 
 __all__ = ["Assumptions", "Finding", "check", "law_of"]
 

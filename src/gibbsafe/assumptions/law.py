@@ -17,12 +17,12 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from gibbsafe._numerics import SLACK, down, up
+from gibbsafe._types import Floats
 from gibbsafe._validate import fail, non_negative
 from gibbsafe.errors import PremiseError
 
 __all__ = ["LipschitzLaw", "StochasticConstants"]
 
-Array = npt.NDArray[np.float64]
 #: How many points the grid of a continuous law has, about; dense near inf ℓ and near sup ℓ, where h starts and ends.
 CELLS = 800
 
@@ -39,7 +39,7 @@ class StochasticConstants:
         """L₀ + 1/c, the bound (12) on the prior mean of ℓ that the theorems use."""
         return up(self.floor + (0.0 if math.isinf(self.rate) else 1 / self.rate))
 
-    def lower_bound(self, lipschitz: npt.ArrayLike) -> Array:
+    def lower_bound(self, lipschitz: npt.ArrayLike) -> Floats:
         """Return 1 − e^{−c(L − L₀)}, at least 0: what the assumption says about ξ(Θ_L)."""
         above = np.maximum(np.asarray(lipschitz, dtype=np.float64) - self.floor, 0.0)
         return np.asarray((above > 0) * 1.0 if math.isinf(self.rate) else -np.expm1(-self.rate * above))
@@ -58,8 +58,8 @@ class LipschitzLaw:
         mass_below: L ↦ ξ(Θ_L).
     """
 
-    points: Array
-    exponents: Array
+    points: Floats
+    exponents: Floats
     largest: float
     smallest: float
     mean: float

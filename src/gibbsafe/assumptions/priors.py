@@ -10,22 +10,21 @@ import numpy as np
 import numpy.typing as npt
 from scipy.integrate import quad
 
+from gibbsafe._types import Floats
 from gibbsafe._validate import fail, positive, real
 from gibbsafe.theorems import lipschitz_metric
 
 __all__ = ["IntervalPrior", "lipschitz_of_table", "lipschitz_prior", "lipschitz_weights", "meets_necessary_condition"]
 
-Array = npt.NDArray[np.float64]
 
-
-def _table(likelihood: npt.ArrayLike) -> Array:
+def _table(likelihood: npt.ArrayLike) -> Floats:
     table = np.asarray(likelihood, dtype=np.float64)
     if table.ndim != 2 or not np.isfinite(table).all() or (table < 0).any() or np.abs(table.sum(axis=1) - 1).max() > 1e-9:
         fail("likelihood", table.shape, "a table of probabilities, one row of sum 1 per parameter")
     return table
 
 
-def lipschitz_of_table(likelihood: npt.ArrayLike) -> Array:
+def lipschitz_of_table(likelihood: npt.ArrayLike) -> Floats:
     """Return ℓ(θ) = max over outcomes of |ln p_θ(x) − ln p_θ(y)| per parameter: what replacing one record changes (Hamming).
 
     >>> lipschitz_of_table([[0.2, 0.8], [0.5, 0.5]]).round(6)
@@ -37,7 +36,7 @@ def lipschitz_of_table(likelihood: npt.ArrayLike) -> Array:
     return np.asarray(logs.max(axis=1) - logs.min(axis=1))
 
 
-def lipschitz_weights(lipschitz: npt.ArrayLike) -> Array:
+def lipschitz_weights(lipschitz: npt.ArrayLike) -> Floats:
     """Return the prior ξ ∝ e^{−ℓ(θ)} on finitely many parameters (Example 2); parameters with infinite ℓ get none.
 
     >>> lipschitz_weights([0.0, np.log(3.0)])

@@ -16,10 +16,11 @@ from scipy.special import betaln, logit, logsumexp, xlogy
 
 from gibbsafe._numerics import SLACK
 from gibbsafe._validate import count
-from gibbsafe.models.beta_bernoulli import BetaBernoulli, BetaPosterior
-from gibbsafe.models.finite_family import FiniteFamily
-from gibbsafe.models.gamma_posterior import GammaPosterior
-from gibbsafe.models.rate_family import RateFamily
+from gibbsafe.models.families.beta_bernoulli import BetaBernoulli
+from gibbsafe.models.families.finite_family import FiniteFamily
+from gibbsafe.models.families.rate_family import RateFamily
+from gibbsafe.posteriors.beta import BetaPosterior
+from gibbsafe.posteriors.gamma import GammaPosterior
 
 __all__ = ["likelihood_ratio_bound"]
 

@@ -6,27 +6,25 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from gibbsafe.audit.field import Field, numerical_gradient
-from gibbsafe.models.model import GibbsModel
+from gibbsafe._types import Floats
+from gibbsafe.audit.record_losses import RecordLosses, numerical_gradient
+from gibbsafe.models.base import GibbsModel
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants
 from gibbsafe.theorems.bounded_range import loss_difference_range
 
 __all__ = ["Attack", "attacks"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Attack(ABC):
     """An attack on one declared number with ``arity`` records at a time."""
 
-    field: Field
+    losses: RecordLosses
     constant: str
     declared: float
     statement: str
@@ -55,7 +53,7 @@ class GradientSize(Attack):
     precision: Floats
 
     def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
-        gradient = self.field.difference_gradient(posteriors[0], posteriors[1], thetas)
+        gradient = self.losses.difference_gradient(posteriors[0], posteriors[1], thetas)
         return np.asarray(np.sqrt(np.square(gradient) @ (1 / self.precision)) / self.declared)
 
 
@@ -65,15 +63,15 @@ class SingleGradient(GradientSize):
     arity = 1
 
     def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
-        return super().shares([posteriors[0], self.field.nothing], thetas)
+        return super().shares([posteriors[0], self.losses.nothing], thetas)
 
 
 class Range(Attack):
     """How far a difference of losses varies over the parameters: between each parameter and the lowest one seen."""
 
     def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
-        pool = np.concatenate([thetas, self.field.thetas])
-        values = self.field.difference(posteriors[0], posteriors[1], pool)
+        pool = np.concatenate([thetas, self.losses.thetas])
+        values = self.losses.difference(posteriors[0], posteriors[1], pool)
         lowest = values[np.isfinite(values)].min(initial=math.inf)
         return np.asarray((values[: len(thetas)] - lowest) / self.declared)
 
@@ -84,7 +82,7 @@ class SingleRange(Range):
     arity = 1
 
     def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
-        return super().shares([posteriors[0], self.field.nothing], thetas)
+        return super().shares([posteriors[0], self.losses.nothing], thetas)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +97,9 @@ class Curvature(Attack):
         size = 1e-2 * np.maximum(1e-2, np.linalg.norm(thetas, axis=1, keepdims=True))
         step = size * direction / np.linalg.norm(direction, axis=1, keepdims=True)
         moved = thetas + step
-        first, second = (self.field.difference_gradient(posteriors[0], self.field.nothing, points) for points in (thetas, moved))
+        first, second = (
+            self.losses.difference_gradient(posteriors[0], self.losses.nothing, points) for points in (thetas, moved)
+        )
         change, length = second - first, np.linalg.norm(step, axis=1)
         if not self.least:
             return np.asarray(np.linalg.norm(change, axis=1) / length / self.declared)
@@ -169,26 +169,26 @@ def _predictors(posterior: Any, thetas: Floats) -> tuple[Floats, Floats | None, 
 # -- which attacks a model's declaration calls for ---------------------------------------------------------------------
 
 
-def attacks(field: Field) -> Iterator[Attack]:
+def attacks(losses: RecordLosses) -> Iterator[Attack]:
     """Yield the attacks on everything that the model declares."""
-    for precision, constants in field.constants(Adjacency.REPLACE_ONE):
-        yield from _on_gaps(field, constants, precision, Adjacency.REPLACE_ONE)
-        yield from _on_ranges(field, constants, Adjacency.REPLACE_ONE)
-        yield from _on_means(field, constants)
-    alone = field.constants(Adjacency.ADD_REMOVE)
-    if field.nothing is not None:
+    for precision, constants in losses.constants(Adjacency.REPLACE_ONE):
+        yield from _on_gaps(losses, constants, precision, Adjacency.REPLACE_ONE)
+        yield from _on_ranges(losses, constants, Adjacency.REPLACE_ONE)
+        yield from _on_means(losses, constants)
+    alone = losses.constants(Adjacency.ADD_REMOVE)
+    if losses.nothing is not None:
         for precision, constants in alone:
-            yield from _on_gaps(field, constants, precision, Adjacency.ADD_REMOVE)
-            yield from _on_ranges(field, constants, Adjacency.ADD_REMOVE)
-        for _, constants in (alone or field.constants(Adjacency.REPLACE_ONE))[:1]:
-            yield from _on_curvature(field, constants)
-    if hasattr(field.posteriors[0], "gradients"):
-        yield Gradient(field, "gradient", 1e-3, "the gradient is not the derivative of the potential")
-    if isinstance(field.model, GibbsModel) and hasattr(field.posteriors[0], "data"):
-        yield from _on_loss(field)
+            yield from _on_gaps(losses, constants, precision, Adjacency.ADD_REMOVE)
+            yield from _on_ranges(losses, constants, Adjacency.ADD_REMOVE)
+        for _, constants in (alone or losses.constants(Adjacency.REPLACE_ONE))[:1]:
+            yield from _on_curvature(losses, constants)
+    if hasattr(losses.posteriors[0], "gradients"):
+        yield Gradient(losses, "gradient", 1e-3, "the gradient is not the derivative of the potential")
+    if isinstance(losses.model, GibbsModel) and hasattr(losses.posteriors[0], "data"):
+        yield from _on_loss(losses)
 
 
-def _on_gaps(field: Field, constants: Constants, precision: Floats, adjacency: Adjacency) -> Iterator[Attack]:
+def _on_gaps(losses: RecordLosses, constants: Constants, precision: Floats, adjacency: Adjacency) -> Iterator[Attack]:
     if constants.lipschitz is None and constants.difference_lipschitz is None:
         return
     gaps = constants.gap_blocks(adjacency)
@@ -197,46 +197,46 @@ def _on_gaps(field: Field, constants: Constants, precision: Floats, adjacency: A
     limit = math.sqrt(sum(gap**2 / m for gap, m in zip(gaps, curvature, strict=True)))
     if adjacency == Adjacency.REPLACE_ONE:
         statement = "gradient of the difference of two records' losses"
-        yield GradientSize(field, "difference_lipschitz", limit, statement, precision)
+        yield GradientSize(losses, "difference_lipschitz", limit, statement, precision)
     else:
-        yield SingleGradient(field, "lipschitz", limit, "gradient of one record's loss", precision)
+        yield SingleGradient(losses, "lipschitz", limit, "gradient of one record's loss", precision)
 
 
-def _on_ranges(field: Field, constants: Constants, adjacency: Adjacency) -> Iterator[Attack]:
+def _on_ranges(losses: RecordLosses, constants: Constants, adjacency: Adjacency) -> Iterator[Attack]:
     names = ("difference_range", "difference_bound", "loss_range", "loss_interval", "loss_bound", "sensitivity")
     if all(getattr(constants, name) is None for name in names):
         return
     width = loss_difference_range(constants, adjacency)
     if adjacency == Adjacency.REPLACE_ONE:
-        yield Range(field, "difference_range", width, "range over the parameters of a difference of losses")
+        yield Range(losses, "difference_range", width, "range over the parameters of a difference of losses")
     else:
-        yield SingleRange(field, "loss_range", width, "range over the parameters of one record's loss")
+        yield SingleRange(losses, "loss_range", width, "range over the parameters of one record's loss")
 
 
-def _on_means(field: Field, constants: Constants) -> Iterator[Attack]:
+def _on_means(losses: RecordLosses, constants: Constants) -> Iterator[Attack]:
     """Means of bounded records: the gradient of a loss difference is the difference of two records, in the user's units."""
     if constants.record_radius is None:
         return
-    width = field.model.parameters
-    unit = np.diagonal(field.model.to_original(np.eye(width)) - field.model.to_original(np.zeros((width, width))))
+    width = losses.model.parameters
+    unit = np.diagonal(losses.model.to_original(np.eye(width)) - losses.model.to_original(np.zeros((width, width))))
     yield GradientSize(
-        field, "record_radius", 2 * constants.record_radius, "distance of two records", np.asarray(unit, dtype=np.float64) ** 2
+        losses, "record_radius", 2 * constants.record_radius, "distance of two records", np.asarray(unit, dtype=np.float64) ** 2
     )
 
 
-def _on_curvature(field: Field, constants: Constants) -> Iterator[Attack]:
+def _on_curvature(losses: RecordLosses, constants: Constants) -> Iterator[Attack]:
     if constants.record_radius is not None:
         return  # in the user's units, and the same for every record
     if constants.smoothness is not None:
-        yield Curvature(field, "smoothness", constants.smoothness, "change of the gradient of one record's loss", False)
+        yield Curvature(losses, "smoothness", constants.smoothness, "change of the gradient of one record's loss", False)
     if constants.convex:
         least = constants.loss_strong_convexity
-        yield Curvature(field, "strong convexity", least, "curvature of one record's loss", True)
+        yield Curvature(losses, "strong convexity", least, "curvature of one record's loss", True)
 
 
-def _on_loss(field: Field) -> Iterator[Attack]:
-    loss = field.posteriors[0].loss
+def _on_loss(losses: RecordLosses) -> Iterator[Attack]:
+    loss = losses.posteriors[0].loss
     if math.isfinite(loss.smoothness):
-        yield Derivatives(field, "derivatives", 1e-4, "a derivative of the scalar loss is not the derivative")
+        yield Derivatives(losses, "derivatives", 1e-4, "a derivative of the scalar loss is not the derivative")
         if 0 < loss.self_concordance < math.inf:
-            yield SelfConcordance(field, "self_concordance", loss.self_concordance, "third over second derivative of the loss")
+            yield SelfConcordance(losses, "self_concordance", loss.self_concordance, "third over second derivative of the loss")

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe._numerics import least
+from gibbsafe._types import Floats
 from gibbsafe._validate import count, non_negative, probability
 from gibbsafe.audit.quadrature import Quadrature
 from gibbsafe.errors import ParameterError
@@ -20,7 +20,6 @@ from gibbsafe.privacy.profiles import gaussian_delta, gaussian_mu
 
 __all__ = ["PrivacyCurve", "Violation"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 #: One direction of a curve: ε ≥ 0 in, δ and a bound on its error out.
 Direction: TypeAlias = Callable[[float], tuple[float, float]]
 

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.polynomial import legendre
 from scipy.special import logsumexp, ndtr
 
+from gibbsafe._types import Floats
+from gibbsafe.audit.coordinates import coordinates_of
 from gibbsafe.audit.curves import Direction, PrivacyCurve
-from gibbsafe.audit.frames import frame_of
 from gibbsafe.audit.quadrature import Quadrature
 from gibbsafe.errors import PremiseError
 from gibbsafe.samplers.langevin import project
 
 __all__ = ["LastIterate", "langevin_curve", "last_iterates"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 NODES, WEIGHTS = legendre.leggauss(10)
 MOST_NODES = 4000
 
@@ -74,7 +73,7 @@ def last_iterates(posteriors: tuple[Any, Any], step: float, steps: int) -> tuple
     """Return the law of the last iterate for two potentials."""
     sd, ball = math.sqrt(2 * step), posteriors[0].ball
     if ball is None:
-        (low,), (high,) = frame_of(posteriors).box
+        (low,), (high,) = coordinates_of(posteriors).box
         middle, reach = (low + high) / 2, 0.75 * (high - low) + 12 * sd
         low, high = middle - reach, middle + reach
     else:

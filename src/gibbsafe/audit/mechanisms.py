@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gibbsafe.audit.frames import values_of
+from gibbsafe._types import Floats
+from gibbsafe.audit.coordinates import values_of
 from gibbsafe.audit.plans import posteriors_of
 from gibbsafe.audit.records import persons_for
-from gibbsafe.plan import Plan
+from gibbsafe.planning import Plan
 from gibbsafe.randomness import use
 from gibbsafe.samplers import SAMPLERS
 
 __all__ = ["mechanism_of", "score_of"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 def mechanism_of(plan: Plan, generator: np.random.Generator | None = None) -> Callable[[Any, int], Floats]:

@@ -16,11 +16,12 @@ from gibbsafe.audit.curves import PrivacyCurve
 from gibbsafe.audit.plans import exact_curve, posteriors_of
 from gibbsafe.audit.records import blend, join
 from gibbsafe.errors import GibbsafeError, PremiseError
-from gibbsafe.plan import Plan
+from gibbsafe.planning import Plan
+from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.posteriors.normal import NormalPosterior
 from gibbsafe.privacy import Adjacency
-from gibbsafe.samplers.closed_form import NormalPosterior
+from gibbsafe.samplers import can_draw, draw_exactly
 from gibbsafe.samplers.newton import find_mode
-from gibbsafe.samplers.posterior import GibbsPosterior
 
 __all__ = ["Neighbours", "worst_neighbours"]
 
@@ -102,7 +103,7 @@ class _Search:
 
     def _first_candidates(self) -> list[_Candidate]:
         zero = self.corners[-1]
-        made = []
+        candidates = []
         for first, second in combinations(self.corners, 2):
             for size in self._sizes():
                 half = size // 2
@@ -110,10 +111,10 @@ class _Search:
                 if size:
                     rests += [((first, size),), ((second, size),), ((first, half), (second, size - half))]
                 for rest in rests:
-                    made.append(_Candidate(first, second, rest, self.added, self.rows))
+                    candidates.append(_Candidate(first, second, rest, self.added, self.rows))
                     if self.added:
-                        made.append(_Candidate(second, first, rest, self.added, self.rows))
-        return self._thinned(made)
+                        candidates.append(_Candidate(second, first, rest, self.added, self.rows))
+        return self._thinned(candidates)
 
     def _sizes(self) -> tuple[int, ...]:
         if not self.added:
@@ -122,13 +123,13 @@ class _Search:
         return SIZES
 
     def _more_rests(self, ranked: list[tuple[float, _Candidate]]) -> list[_Candidate]:
-        made = []
+        candidates = []
         for _, candidate in ranked:
             size = sum(times for _, times in candidate.rest)
             alone = [((corner, size),) for corner in self.corners]
             halves = [((a, size // 2), (b, size - size // 2)) for a, b in combinations(self.corners, 2)]
-            made += [replace(candidate, rest=rest) for rest in (*alone, *halves)]
-        return self._thinned(made)
+            candidates += [replace(candidate, rest=rest) for rest in (*alone, *halves)]
+        return self._thinned(candidates)
 
     def _thinned(self, candidates: list[_Candidate]) -> list[_Candidate]:
         most = max(1, self.effort // 2)
@@ -206,8 +207,8 @@ def separation(first: Any, second: Any) -> float | None:
         return float(np.linalg.norm((first.mean - second.mean) * np.sqrt(first.precision)))
     if hasattr(first, "hockey_stick"):  # a closed form is as cheap
         return None
-    if hasattr(first, "draw"):
-        thetas = first.draw(LOOKS, np.random.default_rng(0))
+    if can_draw(first):
+        thetas = draw_exactly(first, LOOKS, np.random.default_rng(0))
         return float(np.std(second.values(thetas) - first.values(thetas)))
     if not isinstance(first, GibbsPosterior) or not math.isfinite(first.loss.smoothness):
         return None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gibbsafe._plotting import figure
 from gibbsafe.privacy.profiles import gaussian_delta
-from gibbsafe.reproduce.plotting import figure
 
 if TYPE_CHECKING:
     from gibbsafe.audit.report import PlanAudit

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe._validate import choice, fail
 from gibbsafe.audit.curves import PrivacyCurve
 from gibbsafe.audit.langevin import langevin_curve
 from gibbsafe.audit.records import persons_for
-from gibbsafe.audit.tally import tally
+from gibbsafe.audit.repeated_records import count_repeats
 from gibbsafe.data.census import Unit
+from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.stream import encode_records
 from gibbsafe.errors import PremiseError
-from gibbsafe.models.model import EncodingOptions
-from gibbsafe.plan import Plan
-from gibbsafe.samplers.closed_form import NormalPosterior
+from gibbsafe.planning import Plan
+from gibbsafe.posteriors.normal import NormalPosterior
 
 __all__ = ["exact_curve", "posteriors_of"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 def posteriors_of(plan: Plan, *data: Any, stage: int = -1, on_invalid: str = "error") -> tuple[Any, ...]:
@@ -32,7 +29,7 @@ def posteriors_of(plan: Plan, *data: Any, stage: int = -1, on_invalid: str = "er
     centre = np.zeros(plan.model.parameters) if chosen.prior_centre is None else np.array(chosen.prior_centre)
     unit = Unit(plan.rows_per_person)  # capped as a release caps them; any number of records may be looked at
     blocks = [encode_records(plan.model, each, options, unit=unit, **persons_for(plan, each)) for each in data]
-    return tuple(plan.model.posterior(tally(each), chosen, centre) for each in blocks)
+    return tuple(plan.model.posterior(count_repeats(each), chosen, centre) for each in blocks)
 
 
 def exact_curve(plan: Plan, data: Any, neighbour: Any, *, route: str = "auto") -> PrivacyCurve:

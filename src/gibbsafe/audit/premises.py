@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe.audit.checks import Attack, GradientSize, Range, SingleGradient, SingleRange
-from gibbsafe.audit.field import Field
+from gibbsafe.audit.record_losses import RecordLosses
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants, get
@@ -18,7 +16,6 @@ from gibbsafe.theorems.bounded_range import loss_difference_range
 
 __all__ = ["attacks_on_premises", "printed_norm", "printed_range"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 _NUMBER = r"([0-9.]+(?:e[+-]?[0-9]+)?)"
 _NORM = re.compile(rf"gradient of the loss difference of neighbours has norm at most {_NUMBER}(?: when .* precision \((.*)\))?$")
 _RANGE = re.compile(rf"loss difference of neighbours varies by at most {_NUMBER} over the parameters$")
@@ -40,18 +37,18 @@ def printed_range(statement: str) -> float | None:
     return None if found is None else float(found[1])
 
 
-def attacks_on_premises(field: Field) -> Iterator[Attack]:
+def attacks_on_premises(losses: RecordLosses) -> Iterator[Attack]:
     """Yield an attack on every number about loss differences that a certificate of this model would print."""
     for adjacency in (Adjacency.REPLACE_ONE, Adjacency.ADD_REMOVE):
-        if adjacency == Adjacency.ADD_REMOVE and field.nothing is None:
+        if adjacency == Adjacency.ADD_REMOVE and losses.nothing is None:
             continue
-        for _, constants in field.constants(adjacency):
-            for statement in _statements(field, constants, adjacency):
-                yield from _on_statement(field, statement, constants, adjacency)
+        for _, constants in losses.constants(adjacency):
+            for statement in _statements(losses, constants, adjacency):
+                yield from _on_statement(losses, statement, constants, adjacency)
 
 
-def _statements(field: Field, constants: Constants, adjacency: Adjacency) -> Iterator[str]:
-    for name in field.model.theorems:
+def _statements(losses: RecordLosses, constants: Constants, adjacency: Adjacency) -> Iterator[str]:
+    for name in losses.model.theorems:
         try:
             premises = get(name).premises(constants, adjacency)
         except GibbsafeError:
@@ -59,16 +56,16 @@ def _statements(field: Field, constants: Constants, adjacency: Adjacency) -> Ite
         yield from (premise.statement for premise in premises)
 
 
-def _on_statement(field: Field, statement: str, constants: Constants, adjacency: Adjacency) -> Iterator[Attack]:
+def _on_statement(losses: RecordLosses, statement: str, constants: Constants, adjacency: Adjacency) -> Iterator[Attack]:
     alone = adjacency == Adjacency.ADD_REMOVE
     norm, width = printed_norm(statement), printed_range(statement)
     if norm is not None:
         limit, blocks = norm
-        weights = np.ones(field.model.parameters)
+        weights = np.ones(losses.model.parameters)
         if blocks:  # the last block is the intercept, the first all features
             weights[:] = blocks[0]
             weights[-1] = blocks[-1]
         kind = SingleGradient if alone else GradientSize
-        yield kind(field, "premise", limit, statement, weights)
+        yield kind(losses, "premise", limit, statement, weights)
     elif width is not None and width < loss_difference_range(constants, adjacency):  # otherwise the constant's attack covers it
-        yield (SingleRange if alone else Range)(field, "premise", width, statement)
+        yield (SingleRange if alone else Range)(losses, "premise", width, statement)

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import legendre
 from scipy.special import logsumexp
 
-from gibbsafe.audit.frames import Frame, frame_of
+from gibbsafe._types import Floats
+from gibbsafe.audit.coordinates import Coordinates, coordinates_of
 from gibbsafe.errors import PremiseError
 
 __all__ = ["Quadrature"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 ORDER = 12
 NODES, WEIGHTS = legendre.leggauss(ORDER)
@@ -69,7 +69,7 @@ class Quadrature:
     @classmethod
     def of(cls, first: Any, second: Any) -> Quadrature:
         """Return the quadrature of two posteriors (anything with ``values``, and ``support`` where it is not all of space)."""
-        return _build(frame_of((first, second)), (first, second))
+        return _build(coordinates_of((first, second)), (first, second))
 
     def reversed(self) -> Quadrature:
         """Swap the two densities."""
@@ -79,11 +79,6 @@ class Quadrature:
     def _coefficients(self) -> tuple[Floats, Floats, Floats]:
         ratio = coefficients(self.log_ratio)
         return coefficients(self.log_p), ratio, ratio @ AT_POINTS
-
-    @property
-    def largest_loss(self) -> float:
-        """The largest log p/q at a point of the mesh that has mass."""
-        return float(self.log_ratio[self.log_p > self.log_p.max() - 40].max())
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return ∫(p − e^ε q)₊ and a bound on its error."""
@@ -150,7 +145,7 @@ def _evaluate(of_f: Floats, x: Floats) -> Floats:
 class _Mesh:
     """Panels of the last coordinate over lines through the outer nodes, with both log densities at their nodes."""
 
-    frame: Frame
+    coordinates: Coordinates
     posteriors: tuple[Any, Any]
     outer: Floats
 
@@ -160,33 +155,33 @@ class _Mesh:
         t = low[:, None] + half + half * NODES
         shape = (len(self.outer), *t.shape)
         columns = [np.broadcast_to(t, shape).ravel()]
-        if self.frame.dimension == 2:
+        if self.coordinates.dimension == 2:
             columns.insert(0, np.broadcast_to(self.outer[:, None, None], shape).ravel())
-        found = np.stack(self.frame.log_densities(self.posteriors, np.stack(columns, axis=1))).reshape(2, *shape)
+        found = np.stack(self.coordinates.log_densities(self.posteriors, np.stack(columns, axis=1))).reshape(2, *shape)
         if not np.isfinite(found).all():
             raise PremiseError("posterior: its density vanishes or is infinite inside its support, which quadrature cannot see")
         return found
 
 
-def _build(frame: Frame, posteriors: tuple[Any, Any]) -> Quadrature:
+def _build(coordinates: Coordinates, posteriors: tuple[Any, Any]) -> Quadrature:
     panels_of_lines = FIRST_OUTER
     while True:
-        made = _on_lines(frame, posteriors, panels_of_lines)
-        if frame.dimension == 1 or panels_of_lines >= 4 * FIRST_OUTER:
-            return made
-        worst = max(made.delta(0.0)[1], made.reversed().delta(0.0)[1])
+        integral = _on_lines(coordinates, posteriors, panels_of_lines)
+        if coordinates.dimension == 1 or panels_of_lines >= 4 * FIRST_OUTER:
+            return integral
+        worst = max(integral.delta(0.0)[1], integral.reversed().delta(0.0)[1])
         if worst < 1e-8:
-            return made
+            return integral
         panels_of_lines *= 2
 
 
-def _on_lines(frame: Frame, posteriors: tuple[Any, Any], panels_of_lines: int) -> Quadrature:
+def _on_lines(coordinates: Coordinates, posteriors: tuple[Any, Any], panels_of_lines: int) -> Quadrature:
     outer, line_weights = np.zeros(1), np.ones(1)
-    if frame.dimension == 2:
-        edges = np.linspace(frame.box[0, 0], frame.box[1, 0], panels_of_lines + 1)
+    if coordinates.dimension == 2:
+        edges = np.linspace(coordinates.box[0, 0], coordinates.box[1, 0], panels_of_lines + 1)
         half = np.diff(edges)[:, None] / 2
         outer, line_weights = (edges[:-1, None] + half + half * NODES).ravel(), (half * WEIGHTS).ravel()
-    mesh = _Mesh(frame, posteriors, outer)
+    mesh = _Mesh(coordinates, posteriors, outer)
     low, high, logs = _refined(mesh, line_weights)
     half = np.broadcast_to((high - low) / 2, (len(outer), len(low)))
     log_weights = np.log(half)[None, :, :, None] + np.log(WEIGHTS) + np.log(line_weights)[None, :, None, None]
@@ -203,7 +198,7 @@ def _refined(mesh: _Mesh, line_weights: Floats) -> tuple[Floats, Floats, Floats]
     Halving helps where a function is smooth or has a kink; where small last coefficients do not shrink several times in a row,
     they are rounding errors of the potential, and stay in the error bound.
     """
-    edges = np.linspace(mesh.frame.box[0, -1], mesh.frame.box[1, -1], FIRST_PANELS + 1)
+    edges = np.linspace(mesh.coordinates.box[0, -1], mesh.coordinates.box[1, -1], FIRST_PANELS + 1)
     low, high, vain = edges[:-1], edges[1:], np.zeros(FIRST_PANELS, int)
     logs = mesh.evaluate(low, high)
     for _ in range(MOST_ROUNDS):

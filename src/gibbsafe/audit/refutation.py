@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gibbsafe._types import Floats
 from gibbsafe._validate import count, fail
 from gibbsafe.audit.checks import Attack, attacks
-from gibbsafe.audit.field import Field
 from gibbsafe.audit.premises import attacks_on_premises
-from gibbsafe.models.model import Model
+from gibbsafe.audit.record_losses import RecordLosses
+from gibbsafe.models.base import Model
 
 __all__ = ["Counterexample", "Refutation", "refute"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 #: A found value must exceed the declared one by more than rounding of the search explains.
 ROUNDING = 1e-6
 
@@ -82,41 +81,41 @@ def refute(model: Model, *, records: Sequence[Any] | None = None, effort: int = 
     """
     if not isinstance(model, Model):
         fail("model", model, "a model of gibbsafe.models")
-    field = Field(model, records, np.random.default_rng(seed))
-    if field.broken:
-        record, reason = field.broken[0]
-        return Refutation(model.name, _broken(record, reason), (("clipping", math.inf),), field.evaluations)
+    losses = RecordLosses(model, records, np.random.default_rng(seed))
+    if losses.broken:
+        record, reason = losses.broken[0]
+        return Refutation(model.name, _broken(record, reason), (("clipping", math.inf),), losses.evaluations)
     checked: dict[str, float] = {"clipping": 0.0}
-    for attack in (*attacks(field), *attacks_on_premises(field)):
-        share, found = _carry_out(attack, field, count("effort", effort))
+    for attack in (*attacks(losses), *attacks_on_premises(losses)):
+        share, found = _carry_out(attack, losses, count("effort", effort))
         checked[attack.constant] = max(share, checked.get(attack.constant, -math.inf))
         if found is not None:
-            return Refutation(model.name, found, tuple(checked.items()), field.evaluations)
-    return Refutation(model.name, None, tuple(checked.items()), field.evaluations)
+            return Refutation(model.name, found, tuple(checked.items()), losses.evaluations)
+    return Refutation(model.name, None, tuple(checked.items()), losses.evaluations)
 
 
 def _broken(record: Any, reason: str) -> Counterexample:
     return Counterexample("clipping", 0.0, math.inf, (record,), None, f"a record inside the machine's numbers ended in {reason}")
 
 
-def _carry_out(attack: Attack, field: Field, effort: int) -> tuple[float, Counterexample | None]:
+def _carry_out(attack: Attack, losses: RecordLosses, effort: int) -> tuple[float, Counterexample | None]:
     """Return the largest share of the declared value that was reached, and a counterexample if it is above 1."""
     best_share, best = -math.inf, None
-    for chosen in _choices(len(field.posteriors), attack.arity, effort, field.generator):
-        share, theta = attack.best([field.posteriors[k] for k in chosen], field.thetas)
+    for chosen in _choices(len(losses.posteriors), attack.arity, effort, losses.generator):
+        share, theta = attack.best([losses.posteriors[k] for k in chosen], losses.thetas)
         if share > best_share:
             best_share, best = share, (chosen, theta)
     if best is None:
         return best_share, None
     chosen, theta = best
-    posteriors = [field.posteriors[k] for k in chosen]
-    share, theta = _ascend(lambda point: attack.share(posteriors, field.admitted(point)), theta, best_share)
+    posteriors = [losses.posteriors[k] for k in chosen]
+    share, theta = _ascend(lambda point: attack.share(posteriors, losses.admitted(point)), theta, best_share)
     best_share = max(best_share, share)
     if best_share <= 1 + ROUNDING:
         return best_share, None
     found = attack.declared * best_share
-    records = tuple(field.records[k] for k in chosen)
-    return best_share, Counterexample(attack.constant, attack.declared, found, records, field.admitted(theta), attack.statement)
+    records = tuple(losses.records[k] for k in chosen)
+    return best_share, Counterexample(attack.constant, attack.declared, found, records, losses.admitted(theta), attack.statement)
 
 
 def _choices(records: int, arity: int, effort: int, generator: np.random.Generator) -> Iterator[tuple[int, ...]]:

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from gibbsafe.audit.comparison import SameMechanism, same_mechanism
 from gibbsafe.audit.curves import Violation
 from gibbsafe.audit.mechanisms import mechanism_of, score_of
 from gibbsafe.audit.neighbours import Neighbours, worst_neighbours
+from gibbsafe.audit.picture import draw_audit
 from gibbsafe.audit.refutation import Refutation, refute
-from gibbsafe.audit.same import SameMechanism, same_mechanism
 from gibbsafe.audit.statistical import LowerBound, estimate_lower_bound
-from gibbsafe.plan import Plan
-from gibbsafe.progress import Report
+from gibbsafe.planning import Plan
+from gibbsafe.progress import Progress
 
 __all__ = ["PlanAudit", "audit_plan"]
 
@@ -79,8 +80,6 @@ class PlanAudit:
 
     def draw(self, path: Path | str, *, force: bool = False) -> None:
         """Draw the claimed δ(ε), the exact curve and the lower confidence bound; an existing file is kept without ``force``."""
-        from gibbsafe.audit.picture import draw_audit
-
         draw_audit(self, path, force=force)
 
     def __str__(self) -> str:
@@ -120,7 +119,7 @@ def audit_plan(
     workers: int = 1,
     seconds: float | None = None,
     generator: np.random.Generator | None = None,
-    progress: bool | Report | None = None,
+    progress: bool | Progress | None = None,
 ) -> PlanAudit:
     """Try to refute what a plan claims, in every way this package knows.
 

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gibbsafe._types import Floats
 from gibbsafe.errors import GibbsafeError
-from gibbsafe.progress import Report
+from gibbsafe.progress import Progress
 
 __all__ = ["Mechanism", "Sample", "run"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 #: A callable of a data set, or with ``vectorised=True`` of a data set and a number of runs.
 Mechanism: TypeAlias = Callable[..., Any]
 
@@ -77,7 +77,7 @@ def run(
     vectorised: bool,
     workers: int,
     seconds: float | None,
-    report: Report | None,
+    report: Progress | None,
 ) -> tuple[Sample, Sample]:
     """Return samples of equal size on both data sets: ``draws`` each, or what the time allowed, decided by the clock alone."""
     batches = max(2 * workers, draws // RUNS_AT_ONCE) if vectorised else BATCHES

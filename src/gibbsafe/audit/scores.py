@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gibbsafe._types import Floats
 from gibbsafe.audit.sampling import Sample
 from gibbsafe.errors import GibbsafeError
 
 __all__ = ["Score", "candidate_scores"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 #: Finite, so that ranks exist: a refusal is further out than any score.
 FARTHEST = 1e300
 #: Share of the first half that trains classifiers; the rest of it chooses the threshold.

@@ -18,18 +18,18 @@ import numpy.typing as npt
 from scipy.special import ndtri
 from scipy.stats import beta as beta_law
 
+from gibbsafe._types import Floats
 from gibbsafe._validate import count, fail, open_probability, positive, probability
 from gibbsafe.audit.sampling import Mechanism, Sample, run
 from gibbsafe.audit.scores import Score, candidate_scores
 from gibbsafe.errors import GibbsafeError
-from gibbsafe.progress import Report, sampling_bar
+from gibbsafe.progress import Progress, sampling_bar
 
 __all__ = ["LowerBound", "estimate_lower_bound"]
 
 #: Most runs of a mechanism: their outputs are kept in memory.
 MOST_DRAWS = 1_000_000_000
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 #: How many thresholds are compared on the first half.
 THRESHOLDS = 400
 
@@ -75,7 +75,7 @@ def estimate_lower_bound(
     vectorised: bool = False,
     workers: int = 1,
     seconds: float | None = None,
-    progress: bool | Report | None = None,
+    progress: bool | Progress | None = None,
 ) -> LowerBound:
     """Return lower confidence bounds on a mechanism's ε and μ from ``draws`` runs on each of two neighbouring data sets.
 

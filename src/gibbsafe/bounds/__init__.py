@@ -22,7 +22,7 @@ from gibbsafe.bounds.regret import (
     query_regret,
 )
 from gibbsafe.bounds.restriction import Restriction, best_restriction
-from gibbsafe.bounds.utility import Utility, excess_risk_bound, predict_utility
+from gibbsafe.planning.utility import Utility, excess_risk_bound, predict_utility
 
 __all__ = [
     "EmpiricalBall",

@@ -13,7 +13,7 @@ from gibbsafe.errors import PremiseError
 from gibbsafe.theorems.stochastic_lipschitz import expected_lipschitz
 
 if TYPE_CHECKING:
-    from gibbsafe.models.family import Family
+    from gibbsafe.models.families.family import Family
 
 __all__ = [
     "EmpiricalBall",

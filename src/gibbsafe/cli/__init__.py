@@ -1,6 +1,6 @@
 """The command line: one file per command, each registering itself on `app`."""
 
-from gibbsafe.cli.app import app, main
+from gibbsafe.cli.application import app, main
 
 from gibbsafe.cli import init, plan, release, query, report, verify, ledger, demo, reproduce  # isort: skip - register on import
 from gibbsafe.cli import audit, estimate, hu, key  # isort: skip - hu adds to reproduce

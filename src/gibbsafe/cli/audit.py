@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Force, Json, Quiet, app, print_json, say
+from gibbsafe.cli.application import Force, Json, Quiet, app, print_json, say
 
 
 @app.command("audit")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Force, Json, app, print_json, say
+from gibbsafe.cli.application import Force, Json, app, print_json, say
 
 
 @app.command("demo")
@@ -23,7 +23,7 @@ def demo(
     Example: `gibbsafe demo --epsilon 3 --folder /tmp`
     """
     from gibbsafe._files import require_free
-    from gibbsafe.demo import run
+    from gibbsafe.cli.demonstration import run
 
     for name in ("release.json", "demo.png"):
         require_free(folder / name, force=force)

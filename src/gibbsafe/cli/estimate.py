@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Json, app, print_json, say
+from gibbsafe.cli.application import Json, app, print_json, say
 from gibbsafe.errors import GibbsafeError
 
 
 def _table(path: Path) -> dict[str, Any]:
     """Return the contamination table of a study file."""
-    from gibbsafe.study import read_toml
+    from gibbsafe.study.declaration import read_toml
 
     table = read_toml(path).get("contamination")
     if not isinstance(table, dict):
@@ -36,11 +36,11 @@ def estimate(
     table = _table(study)
     if workers is not None:
         table["workers"] = workers
-    made = estimate_from_dict(table, progress=False if as_json else None)
+    result = estimate_from_dict(table, progress=False if as_json else None)
     if as_json:
-        print_json(made.to_dict())
+        print_json(result.to_dict())
         return
-    say(str(made))
-    say(made.promise)
-    for note in made.notes:
+    say(str(result))
+    say(result.promise)
+    for note in result.notes:
         say(f"note: {note}")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Force, Json, print_json, say
+from gibbsafe.cli.application import Force, Json, print_json, say
 from gibbsafe.cli.reproduce import reproduce
 
 Quick = Annotated[bool, typer.Option("--quick", help="About a minute instead of many.")]

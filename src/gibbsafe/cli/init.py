@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Force, Json, Quiet, app, print_json, say
+from gibbsafe.cli.application import Force, Json, Quiet, app, print_json, say
 
 
 @app.command("init")
@@ -32,8 +32,8 @@ def init(
     `gibbsafe init --example`
     """
     from gibbsafe._files import require_free, write_whole
+    from gibbsafe.cli.templates import blank_study, example_study, example_table
     from gibbsafe.data.files import column_names
-    from gibbsafe.templates import blank_study, example_study, example_table
 
     if (table is None) == (not example):
         raise typer.BadParameter("name a table, or ask for --example")

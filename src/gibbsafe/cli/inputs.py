@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gibbsafe._json import read_json
 from gibbsafe._validate import fail
-from gibbsafe.plan import Plan
+from gibbsafe.planning import Plan
 from gibbsafe.study import Study
 
 __all__ = ["load_plan", "parse_size"]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.app import Json, Quiet, app, print_json, say
+from gibbsafe.cli.application import Json, Quiet, app, print_json, say
 
 key = typer.Typer(help="Keys that sign releases: new, list.", no_args_is_help=True)
 app.add_typer(key, name="key")
@@ -25,14 +25,14 @@ def new(
     Example: `gibbsafe key new curator.key`
     """
     from gibbsafe._files import require_free
-    from gibbsafe.signing import new_key
+    from gibbsafe.release.signing import new_key
 
     require_free(f"{keyfile}.pub")
-    made = new_key(keyfile)
+    result = new_key(keyfile)
     if as_json:
-        print_json({"key": made, "private": str(keyfile), "public": f"{keyfile}.pub"})
+        print_json({"key": result, "private": str(keyfile), "public": f"{keyfile}.pub"})
     elif not quiet:
-        say(f"wrote {keyfile} (keep it) and {keyfile}.pub (give it away); key {made}")
+        say(f"wrote {keyfile} (keep it) and {keyfile}.pub (give it away); key {result}")
 
 
 @key.command("list")
@@ -56,18 +56,18 @@ def list_(
     `gibbsafe key list keys.json --sign root.key --revoke ward.key.pub --reason stolen`
     """
     from gibbsafe._files import alone_in, write_whole
-    from gibbsafe.signing import KeyList, read_private, read_public, sign_list
+    from gibbsafe.release.signing import KeyList, read_private, read_public, sign_list
 
     private = read_private(sign)
     with alone_in(path.parent):  # of two changes at once none is lost
-        made = KeyList.load(path, private.public_key()) if path.exists() else KeyList(0, [])
+        result = KeyList.load(path, private.public_key()) if path.exists() else KeyList(0, [])
         for status, files in (("active", add), ("retired", retire), ("revoked", revoke)):
             for file in files or ():
-                made = made.with_key(read_public(file), status, reason)
-        document = sign_list(made, private)
+                result = result.with_key(read_public(file), status, reason)
+        document = sign_list(result, private)
         text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
         write_whole(path, text.encode(), force=True, inputs=[sign, *(add or ()), *(retire or ()), *(revoke or ())])
     if as_json:
         print_json(document)
     elif not quiet:
-        say(f"wrote {path}: list {made.number} of {len(made.keys)} keys")
+        say(f"wrote {path}: list {result.number} of {len(result.keys)} keys")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
+from gibbsafe.cli.application import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
 
 ledger = typer.Typer(
     help="Budget accounts: open, show, spend, export, check, mark, anchor, backup, grants.", no_args_is_help=True
@@ -56,7 +56,7 @@ def open_(
 
     refuse_two_documents(anchor, as_json)
     url, name = parse_reference(reference)
-    made = open_account(
+    result = open_account(
         url,
         name,
         Budget(epsilon, delta),
@@ -70,7 +70,7 @@ def open_(
         dataset=dataset,
         seeded=seeded,
     )
-    _show_status(made.status(), as_json=as_json, quiet=quiet)
+    _show_status(result.status(), as_json=as_json, quiet=quiet)
 
 
 @ledger.command("show")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Force, Json, Quiet, app, print_json
+from gibbsafe.cli.application import Force, Json, Quiet, app, print_json
 
 if TYPE_CHECKING:
-    from gibbsafe.plan import Plan
+    from gibbsafe.planning import Plan
 
 __all__ = ["describe"]
 
@@ -34,58 +34,58 @@ def plan(
     from gibbsafe._files import write_whole
     from gibbsafe.cli.inputs import load_plan
 
-    made = load_plan(study)
+    planned = load_plan(study)
     if out is not None:
-        write_whole(out, made.to_json().encode(), force=force, inputs=[study])
+        write_whole(out, planned.to_json().encode(), force=force, inputs=[study])
     if as_json:
-        print_json(describe(made))
+        print_json(describe(planned))
     elif not quiet:
-        _show(made)
+        _show(planned)
 
 
-def describe(made: Plan) -> dict[str, Any]:
+def describe(planned: Plan) -> dict[str, Any]:
     """Return the plan, what every theorem allows, what the budget buys, and the attacker's view."""
     from gibbsafe.report.attack import attack_view
 
     theorems = [
         {"name": row.theorem.name, "inverse_temperature": row.inverse_temperature, "why_not": row.failure}
-        for row in made.alternatives
+        for row in planned.alternatives
     ]
-    buys = made.utility.to_dict() | {"interval_width": interval_width(made)}
-    return {"plan": made.to_dict(), "theorems": theorems, "buys": buys, "attack": attack_view(made.guarantee).to_dict()}
+    buys = planned.utility.to_dict() | {"interval_width": interval_width(planned)}
+    return {"plan": planned.to_dict(), "theorems": theorems, "buys": buys, "attack": attack_view(planned.guarantee).to_dict()}
 
 
-def interval_width(made: Plan) -> dict[str, float] | None:
+def interval_width(planned: Plan) -> dict[str, float] | None:
     """Return the width, per parameter in the user's units, of the central 90 % of a draw that is to be expected; None unknown.
 
     A draw's standard deviation in the typical case, times 2 × 1.645: an expectation from public numbers, not a promise.
     """
     import numpy as np
 
-    spread = made.utility.noise_sd
+    spread = planned.utility.noise_sd
     if spread is None:
         return None
-    model = made.model
+    model = planned.model
     unit = model.to_original(np.eye(model.parameters)) - model.to_original(np.zeros((1, model.parameters)))
     widths = 2 * 1.6448536269514722 * spread * np.abs(np.diag(unit))
     return dict(zip(model.parameter_names, widths.tolist(), strict=True))
 
 
-def _show(made: Plan) -> None:
+def _show(planned: Plan) -> None:
     from gibbsafe.cli.tables import facts, grid, show
-    from gibbsafe.describe import describe_plan
+    from gibbsafe.planning.describe import describe_plan
     from gibbsafe.report.attack import attack_view
 
-    claim = describe_plan(made).split("\n\n")[0]
+    claim = describe_plan(planned).split("\n\n")[0]
     theorems = [
         (
             row.theorem.name,
             "" if row.inverse_temperature is None else f"{row.inverse_temperature:.6g}",
-            "chosen" if row.theorem.name == made.theorem.name else row.failure or "",
+            "chosen" if row.theorem.name == planned.theorem.name else row.failure or "",
         )
-        for row in made.alternatives
+        for row in planned.alternatives
     ]
-    attack = attack_view(made.guarantee)
+    attack = attack_view(planned.guarantee)
     view = [("guesses right", f"at most {attack.right_guesses:.2%} of the time, where a coin is right 50 %")]
     view += [
         (f"at {rate:.1%} false alarms" if rate < 0.01 else f"at {rate:.0%} false alarms", f"finds at most {found:.2%} of members")
@@ -94,21 +94,21 @@ def _show(made: Plan) -> None:
     show(
         claim,
         grid("Theorems under the same prior", ("theorem", "inverse temperature", ""), theorems, numbers=(1,)),
-        facts("What the budget buys", _buys(made)),
+        facts("What the budget buys", _buys(planned)),
         facts("What an attacker gains who knows everything but one record", view),
     )
 
 
-def _buys(made: Plan) -> list[tuple[str, str]]:
+def _buys(planned: Plan) -> list[tuple[str, str]]:
     from gibbsafe.privacy import Adjacency
 
-    utility, known = made.utility, made.adjacency == Adjacency.REPLACE_ONE
+    utility, known = planned.utility, planned.adjacency == Adjacency.REPLACE_ONE
     lines = []
     if utility.prior_sd is not None:
         lines.append(("prior noise", f"{utility.prior_sd:.4g} standard deviation per parameter (scaled units)"))
     if known and utility.noise_sd is not None:
-        lines.append(("expected noise", f"{utility.noise_sd:.4g} (scaled units) {made.model.typical_case}"))
-        widths = sorted((interval_width(made) or {}).items(), key=lambda item: item[1])
+        lines.append(("expected noise", f"{utility.noise_sd:.4g} (scaled units) {planned.model.typical_case}"))
+        widths = sorted((interval_width(planned) or {}).items(), key=lambda item: item[1])
         shown = widths if len(widths) <= 6 else [widths[0], widths[-1]]
         listed = ", ".join(f"{name} {width:.3g}" for name, width in shown)
         of_many = "" if len(widths) <= 6 else f" (narrowest and widest of {len(widths)})"

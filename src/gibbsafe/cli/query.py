@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gibbsafe._text import cell
-from gibbsafe.cli.app import Force, Json, Quiet, app, print_json, say
+from gibbsafe.cli.application import Force, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
     from gibbsafe.release import Release
@@ -138,11 +138,11 @@ def _synthetic(loaded: Release, rows: int | None, features: Path | None) -> tupl
             given = loaded.plan.model.domain.read({name: whole.column(name) for name in whole.column_names})  # type: ignore[attr-defined]
         else:
             given = np.concatenate(pieces)
-    made = loaded.simulate(rows or 0, given)
-    table = np.asarray(made.rows)
+    synthetic = loaded.simulate(rows or 0, given)
+    table = np.asarray(synthetic.rows)
     names = _synthetic_names(loaded, 1 if table.ndim == 1 else table.shape[1])
     listed = table.reshape(len(table), -1).tolist()
-    return [dict(zip(names, row, strict=True)) for row in listed], made.note
+    return [dict(zip(names, row, strict=True)) for row in listed], synthetic.note
 
 
 def _synthetic_names(loaded: Release, width: int) -> list[str]:

@@ -9,13 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe.cli.app import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
+from gibbsafe.cli.application import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
 
 if TYPE_CHECKING:
     from gibbsafe.ledger import Account, Charge
-    from gibbsafe.plan import Plan
+    from gibbsafe.planning import Plan
     from gibbsafe.release import Release
     from gibbsafe.study import Study
+
+
+LedgerOption = Annotated[str | None, typer.Option(help="Account to charge, URL#account; by default the study's.")]
+UntrustedOption = Annotated[
+    bool, typer.Option("--untrusted-study", help="Charge before a record is decoded, replace invalid entries.")
+]
+ShowValuesOption = Annotated[
+    bool, typer.Option("--show-values", help="Let refusals name values, rows and counts: for the curator only.")
+]
 
 
 @app.command("release")
@@ -24,7 +33,7 @@ def release(
     *,
     data: Annotated[Path, typer.Option(help="The table: CSV, Parquet, Arrow or NumPy.")],
     out: Annotated[Path, typer.Option(help="Where the release is written; an existing file is kept.")] = Path("release.json"),
-    ledger: Annotated[str | None, typer.Option(help="Account to charge, URL#account; by default the study's.")] = None,
+    ledger: LedgerOption = None,
     no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Charge nobody: you keep the budget by yourself.")] = False,
     key: Annotated[str | None, typer.Option(help="Name of the charge; by default the plan's hash.")] = None,
     reason: Annotated[str, typer.Option(help="Why, for the ledger's readers.")] = "",
@@ -33,13 +42,8 @@ def release(
     sign: Annotated[Path | None, typer.Option(help="Sign the release with this private key.")] = None,
     memory: Annotated[str | None, typer.Option(help="Room for encoded rows, like 500MB; beyond it they wait on disk.")] = None,
     storage: Annotated[str, typer.Option(help="float64, or float32 for half the memory.")] = "float64",
-    untrusted_study: Annotated[
-        bool,
-        typer.Option("--untrusted-study", help="Charge before a record is decoded, replace invalid entries."),
-    ] = False,
-    show_values: Annotated[
-        bool, typer.Option("--show-values", help="Let refusals name values, rows and counts: for the curator only.")
-    ] = False,
+    untrusted_study: UntrustedOption = False,
+    show_values: ShowValuesOption = False,
     clipping: Annotated[bool, typer.Option("--clipping", help="Count clipped values on stderr: for the curator only.")] = False,
     force: Force = False,
     purpose: RefusedPurpose = None,
@@ -63,48 +67,53 @@ def release(
     from gibbsafe._files import require_free
     from gibbsafe.cli.inputs import parse_size
     from gibbsafe.cli.ledger import refuse_two_documents
-    from gibbsafe.signing import key_id, read_private
-    from gibbsafe.signing import sign as signed
     from gibbsafe.study import Study
 
-    if ledger is not None and no_ledger:
-        raise typer.BadParameter("--ledger and --no-ledger exclude each other")
-    if untrusted_study and (show_values or clipping):
-        raise typer.BadParameter("--untrusted-study excludes --show-values and --clipping: they show what depends on records")
-    if untrusted_study and ledger is None:
-        raise typer.BadParameter("--untrusted-study needs --ledger: whoever wrote the study must not choose the account")
+    _refuse_misuse(ledger, no_ledger=no_ledger, untrusted=untrusted_study, shown=show_values or clipping)
     loaded = Study.load(study)
-    made, room = loaded.plan(), parse_size(memory)
+    planned, room = loaded.plan(), parse_size(memory)
     if untrusted_study:  # whoever wrote it chooses neither account, nor marks, nor the name of the data
         loaded = replace(loaded, account=None, anchor=None, dataset=None)
-    account = _account(loaded, ledger, no_ledger, anchor)
+    account, signer = _account(loaded, ledger, no_ledger, anchor), _Signer(sign)
     refuse_two_documents(None if account is None else account.anchor_place(), as_json)
     named = dataset or loaded.dataset
     if account is not None:
         account.refuse_other_data(named)
-    private = None if sign is None else read_private(sign)
-    inputs = [study, data, *([] if sign is None else [sign])]
-    require_free(out, force=force, inputs=inputs)
+    require_free(out, force=force, inputs=[study, data, *([] if sign is None else [sign])])
     table = loaded.read(data)
     if clipping:
         _count_clipping(loaded, data)
-    signer = None if private is None else key_id(private.public_key())
-    about = {"key": key, "reason": reason, "dataset": named, "signer": signer}
+    about = {"key": key, "reason": reason, "dataset": named, "signer": signer.key_id}
     deferred = None if account is None else DeferredCharge(account, about)
-    released = made.release(
-        table,
-        persons=loaded.person_column,
-        ledger=deferred,
-        storage=storage,
-        memory=room,
-        progress=False if quiet or as_json else None,
-        show_values=show_values,
-        untrusted=untrusted_study,
-    )
-    if private is not None:
-        released = signed(released, private)
+    shown = {"progress": False if quiet or as_json else None, "show_values": show_values, "untrusted": untrusted_study}
+    persons = loaded.person_column
+    released = signer.sign(planned.release(table, persons=persons, ledger=deferred, storage=storage, memory=room, **shown))
     _write(released, out, deferred, force=force)
     _tell(released, out, deferred, as_json=as_json, quiet=quiet)
+
+
+def _refuse_misuse(ledger: str | None, *, no_ledger: bool, untrusted: bool, shown: bool) -> None:
+    if ledger is not None and no_ledger:
+        raise typer.BadParameter("--ledger and --no-ledger exclude each other")
+    if untrusted and shown:
+        raise typer.BadParameter("--untrusted-study excludes --show-values and --clipping: they show what depends on records")
+    if untrusted and ledger is None:
+        raise typer.BadParameter("--untrusted-study needs --ledger: whoever wrote the study must not choose the account")
+
+
+class _Signer:
+    """Whoever signs the release: a private key, or nobody."""
+
+    def __init__(self, path: Path | None) -> None:
+        from gibbsafe.release.signing import key_id, read_private
+
+        self._private = None if path is None else read_private(path)
+        self.key_id = None if self._private is None else key_id(self._private.public_key())
+
+    def sign(self, release: Release) -> Release:
+        from gibbsafe.release.signing import sign
+
+        return release if self._private is None else sign(release, self._private)
 
 
 @dataclass
@@ -113,12 +122,12 @@ class DeferredCharge:
 
     account: Account
     about: Mapping[str, Any]
-    made: Charge | None = field(default=None)
+    charged: Charge | None = field(default=None)
 
     def charge(self, plan: Plan) -> Receipt:
         """Charge the plan; what is returned has a receipt for the file, and nothing to settle yet."""
-        self.made = self.account.charge(plan, **self.about)
-        return Receipt(self.made.receipt)
+        self.charged = self.account.charge(plan, **self.about)
+        return Receipt(self.charged.receipt)
 
 
 @dataclass(frozen=True)
@@ -142,16 +151,16 @@ def _write(released: Release, out: Path, deferred: DeferredCharge | None, *, for
     """Write the release, then settle: an entry says released only if the file is there."""
     from gibbsafe.errors import GibbsafeError
 
-    number = None if deferred is None or deferred.made is None else deferred.made.number
+    number = None if deferred is None or deferred.charged is None else deferred.charged.number
     try:
         released.save(out, force=force)
     except GibbsafeError as error:
         spent = "" if number is None else f"; entry {number} of the ledger stays unreleased, its budget is spent"
         raise GibbsafeError(f"{error}{spent}") from error
-    if deferred is None or deferred.made is None:
+    if deferred is None or deferred.charged is None:
         return
     try:
-        deferred.made.settle(released)
+        deferred.charged.settle(released)
     except GibbsafeError as error:
         raise GibbsafeError(
             f"{out} is written and charged, but entry {number} could not be marked released ({error}); "
@@ -160,7 +169,7 @@ def _write(released: Release, out: Path, deferred: DeferredCharge | None, *, for
 
 
 def _tell(released: Release, out: Path, deferred: DeferredCharge | None, *, as_json: bool, quiet: bool) -> None:
-    entry = None if deferred is None or deferred.made is None else deferred.made.number
+    entry = None if deferred is None or deferred.charged is None else deferred.charged.number
     if as_json:
         charged: dict[str, Any] | None = None if deferred is None else {"account": str(deferred.account), "entry": entry}
         document = {"release": str(out), "claim": dict(released.certificate["claim"]), "charge": charged}
@@ -175,5 +184,5 @@ def _count_clipping(study: Study, data: Path) -> None:
     from gibbsafe.data.clipping import count_clipped
 
     say("for the curator only, these counts depend on the data and are not private:", err=True)
-    for name, text in count_clipped(study, data).items():
+    for name, text in count_clipped(study.read(data)).items():
         say(f"  {name}: {text}", err=True)

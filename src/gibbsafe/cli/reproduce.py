@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gibbsafe._files import require_free
-from gibbsafe.cli.app import Force, Json, app, print_json, say
+from gibbsafe.cli.application import Force, Json, app, print_json, say
 
 reproduce = typer.Typer(help="Replay the papers' tables and figures, beside the corrected ones.", no_args_is_help=True)
 app.add_typer(reproduce, name="reproduce")

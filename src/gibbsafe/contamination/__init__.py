@@ -4,8 +4,11 @@ What is estimated here is *random* differential privacy: for most data sets of a
 data see `gibbsafe.models.WelschLocation`.
 """
 
-from gibbsafe.contamination.assumptions import efficiency_loss, fisher_information, prior_mass_far, prior_mass_near
-from gibbsafe.contamination.densities import (
+from gibbsafe.contamination.epsilon.assumptions import efficiency_loss, fisher_information, prior_mass_far, prior_mass_near
+from gibbsafe.contamination.epsilon.estimate import estimate_epsilon, estimate_from_dict
+from gibbsafe.contamination.epsilon.repeats import epsilon_of
+from gibbsafe.contamination.epsilon.tuning import Curve, choose_n, choose_rate, epsilon_curve
+from gibbsafe.contamination.model.densities import (
     Asserted,
     Cauchy,
     CentredAtTruth,
@@ -16,28 +19,34 @@ from gibbsafe.contamination.densities import (
     Truncated,
     UniformLabels,
 )
-from gibbsafe.contamination.estimate import estimate_epsilon, estimate_from_dict
-from gibbsafe.contamination.models import (
-    CauchyRegression,
-    ContaminatedModel,
-    LinearRegression,
-    LogisticRegression,
-    NormalMean,
-    QuantileRegression,
-    Records,
-    default_rate,
+from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean, Records, default_rate
+from gibbsafe.contamination.model.regressions import (
+    ContaminatedCauchyRegression,
+    ContaminatedLinearRegression,
+    ContaminatedLogisticRegression,
+    ContaminatedQuantileRegression,
 )
-from gibbsafe.contamination.repeats import epsilon_of
-from gibbsafe.contamination.sampling import PosteriorDraws, sample_posterior
-from gibbsafe.contamination.trimmed import TrimmedMean
-from gibbsafe.contamination.tuning import Curve, choose_n, choose_rate, epsilon_curve
+from gibbsafe.contamination.posterior.sampling import PosteriorDraws, sample_posterior
+from gibbsafe.contamination.posterior.trimmed import TrimmedMean
+
+#: Names of the first edition, kept for a version: the classes of `gibbsafe.models` are others.
+CauchyRegression = ContaminatedCauchyRegression
+LinearRegression = ContaminatedLinearRegression
+LogisticRegression = ContaminatedLogisticRegression
+NormalMean = ContaminatedNormalMean
+QuantileRegression = ContaminatedQuantileRegression
 
 __all__ = [
     "Asserted",
     "Cauchy",
     "CauchyRegression",
     "CentredAtTruth",
+    "ContaminatedCauchyRegression",
+    "ContaminatedLinearRegression",
+    "ContaminatedLogisticRegression",
     "ContaminatedModel",
+    "ContaminatedNormalMean",
+    "ContaminatedQuantileRegression",
     "Curve",
     "Density",
     "Envelope",

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gibbsafe import _validate
+from gibbsafe._types import Floats
 from gibbsafe.errors import DomainError
 
 __all__ = ["BlockFunction", "Blocks", "RowBlocks", "add_up", "beside_of", "weights_of"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Part: TypeAlias = Floats | float
 #: What one block contributes: rows (float64) of the block and what stands beside them (`beside_of`) in, arrays or floats out.
 BlockFunction: TypeAlias = Callable[[Floats, Floats | None], tuple[Part, ...]]

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from gibbsafe.columns import Column, _as_floats, _dictionary
+from gibbsafe.data.declared import DeclaredTable
 from gibbsafe.data.sources import batches_of
-
-if TYPE_CHECKING:
-    from gibbsafe.study import Study
+from gibbsafe.domains.column import Column, _as_floats, _dictionary
 
 __all__ = ["count_clipped"]
 
 
-def count_clipped(study: Study, source: Any) -> dict[str, str]:
+def count_clipped(table: DeclaredTable) -> dict[str, str]:
     """Return, per column, how many entries are clipped, missing or of an undeclared level. Depends on the data: not private."""
-    table = study.read(source)
     columns = (*table.raw, *table.prepared)
     counts: Counter[tuple[str, str]] = Counter()
     rows = 0
@@ -27,12 +24,12 @@ def count_clipped(study: Study, source: Any) -> dict[str, str]:
         for column in columns:
             for what, number in _counts(column, batch.column(column.name)).items():
                 counts[column.name, what] += number
-    told = {}
+    changed = {}
     for column in columns:
         found = {what: counts[column.name, what] for what in ("clipped", "missing", "undeclared")}
         parts = [f"{number} {what}" for what, number in found.items() if number]
-        told[column.name] = f"{', '.join(parts) or 'nothing changed'} of {rows} rows"
-    return told
+        changed[column.name] = f"{', '.join(parts) or 'nothing changed'} of {rows} rows"
+    return changed
 
 
 def _counts(column: Column, raw: Any) -> dict[str, int]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gibbsafe.columns import Column
 from gibbsafe.data.files import CsvFormat, FileTable
 from gibbsafe.data.sources import batches_of, is_table
 from gibbsafe.data.stream import count_rows
+from gibbsafe.domains.column import Column
 from gibbsafe.errors import DomainError
 
 __all__ = ["DeclaredTable"]

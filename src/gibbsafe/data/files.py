@@ -25,8 +25,6 @@ MOST_ROWS = 65_536
 CSV_BLOCK = 2**23
 #: Most characters of a header that are read.
 LONGEST_LINE = 2**20
-#: How the entries of a column are read from text.
-TEXT_TYPES = ("number", "text", "truth")
 
 
 @contextmanager

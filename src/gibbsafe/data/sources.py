@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe.columns import Column
-from gibbsafe.domains import as_numbers
+from gibbsafe.domains.column import Column
+from gibbsafe.domains.numbers import as_numbers
 from gibbsafe.errors import DomainError
 
 __all__ = [

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.data.census import Census, Unit, array_rows
+from gibbsafe.data.options import Encoder, EncodingOptions
 from gibbsafe.data.sources import batches_of, is_table
 from gibbsafe.data.spool import DEFAULT_MEMORY, Spool
 from gibbsafe.errors import DomainError
 
-if TYPE_CHECKING:
-    from gibbsafe.models.model import EncodingOptions, Model
-
-__all__ = ["count_rows", "encode_records"]
+__all__ = ["check_count", "count_rows", "encode_records"]
 
 #: Most rows of a piece, and the share of the memory limit that its numbers may take.
 MOST_ROWS = 65_536
@@ -25,7 +23,7 @@ PIECE_SHARE = 1 / 128
 
 
 def encode_records(
-    model: Model, data: Any, options: EncodingOptions, *, unit: Unit, persons: Any = None, memory: int | None = None
+    model: Encoder, data: Any, options: EncodingOptions, *, unit: Unit, persons: Any = None, memory: int | None = None
 ) -> RowBlocks:
     """Return encoded records: arrays at once, tables piece by piece, beyond the memory limit in a file.
 
@@ -62,6 +60,13 @@ def count_rows(data: Any) -> int | None:
             return int(getattr(data, name))
     shape = getattr(data, "shape", None)
     return int(shape[0]) if isinstance(shape, tuple) and shape and isinstance(shape[0], int) else None
+
+
+def check_count(data: Any, unit: Unit) -> None:
+    """Refuse a number of records that is not the plan's, from lengths and metadata alone; persons are counted by their rows."""
+    found = None if unit.n is None or unit.of_persons else count_rows(data)
+    if found is not None:
+        unit.check(found)
 
 
 def _pieces(data: Any, memory: int | None, on_invalid: str) -> Iterator[Any]:

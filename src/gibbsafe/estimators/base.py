@@ -9,13 +9,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from gibbsafe._types import Floats
 from gibbsafe._validate import fail
 from gibbsafe.errors import ParameterError
-from gibbsafe.estimators.inputs import Floats, as_generator, check_input, open_ledger, pairs
-from gibbsafe.models.linear import LinearModel
-from gibbsafe.models.losses import Loss
-from gibbsafe.models.model import GibbsModel
-from gibbsafe.plan import Plan, plan
+from gibbsafe.estimators.inputs import as_generator, check_input, open_ledger, pairs
+from gibbsafe.losses.base import Loss
+from gibbsafe.models.base import GibbsModel
+from gibbsafe.models.linear.predictor import LinearModel
+from gibbsafe.planning import Plan, plan
 from gibbsafe.privacy import Adjacency, Budget
 
 __all__ = ["PrivateLinearEstimator"]
@@ -82,9 +83,9 @@ class PrivateLinearEstimator(BaseEstimator):  # type: ignore[misc]
     def _release(self, X: Floats, y: Any) -> Floats:
         """Plan, release; return the mean of the draws in the user's units."""
         ledger, generator = open_ledger(self.ledger), as_generator(self.random_state)
-        made = self._plan(len(X) if self._relation() == Adjacency.REPLACE_ONE else None, self.prior_radius)
-        self.release_ = made.release((X, y), ledger=ledger, generator=generator, progress=False)
-        self.plan_ = made
+        result = self._plan(len(X) if self._relation() == Adjacency.REPLACE_ONE else None, self.prior_radius)
+        self.release_ = result.release((X, y), ledger=ledger, generator=generator, progress=False)
+        self.plan_ = result
         return np.asarray(self.release_.draws.mean(axis=0))
 
     def _new_rows(self, X: Any) -> Floats:
@@ -107,17 +108,17 @@ class PrivateLinearRegressor(PrivateLinearEstimator):
         loss's smoothness and its typical slope over the scale of the response. The first prior weighs Λ ∝ 1/radius beside it,
         per unit of inverse temperature. All of these are public numbers.
         """
-        made = super()._plan(n, prior_radius)
-        if prior_radius is not None or n is None or self._outweigh is None or len(made.stages) == 1:
-            return made
-        model, first = made.model, made.stages[0]
+        result = super()._plan(n, prior_radius)
+        if prior_radius is not None or n is None or self._outweigh is None or len(result.stages) == 1:
+            return result
+        model, first = result.model, result.stages[0]
         assert isinstance(model, GibbsModel)
-        assert made.prior_radius is not None
+        assert result.prior_radius is not None
         loss = model.loss
         rows = n * min(loss.smoothness, self._typical_slope(loss) / model.parameter_scale) / model.parameters
         prior = max(first.prior_precision) / first.inverse_temperature
         share = prior * self._outweigh / rows
-        return made if share >= 1 else super()._plan(n, share * made.prior_radius)
+        return result if share >= 1 else super()._plan(n, share * result.prior_radius)
 
     def _typical_slope(self, loss: Loss) -> float:
         return loss.lipschitz

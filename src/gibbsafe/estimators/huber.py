@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 
 from gibbsafe.estimators.base import PrivateLinearRegressor
 from gibbsafe.models import PseudoHuberRegression
-from gibbsafe.models.linear import LinearModel
+from gibbsafe.models.linear.predictor import LinearModel
 
 __all__ = ["PrivateHuberRegressor"]
 

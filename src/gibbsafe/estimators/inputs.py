@@ -6,20 +6,20 @@ import numbers
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from gibbsafe._types import Floats
 from gibbsafe._validate import count, fail
 from gibbsafe.errors import DomainError
+from gibbsafe.ledger import FreshKeys
+from gibbsafe.ledger import account as find_account
 from gibbsafe.release import Ledger
 
 __all__ = ["DomainTypeError", "Floats", "as_generator", "check_input", "open_ledger", "pair", "pairs", "refused_in_one_line"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 class DomainTypeError(DomainError, TypeError):
@@ -132,7 +132,4 @@ def open_ledger(account: Any) -> Ledger | None:
         return None
     if not isinstance(account, str):
         fail("ledger", account, "None or a string (a URL or an account), since clones copy objects and must charge one account")
-    from gibbsafe.ledger import FreshKeys
-    from gibbsafe.ledger import account as find
-
-    return FreshKeys(find(account))
+    return FreshKeys(find_account(account))

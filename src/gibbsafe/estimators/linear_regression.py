@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from gibbsafe.estimators.base import PrivateLinearRegressor, declared
 from gibbsafe.estimators.inputs import pair
 from gibbsafe.models import LinearRegression
-from gibbsafe.models.linear import LinearModel
+from gibbsafe.models.linear.predictor import LinearModel
 
 __all__ = ["PrivateLinearRegression"]
 

@@ -10,13 +10,13 @@ from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 
+from gibbsafe._types import Floats
 from gibbsafe._validate import fail
-from gibbsafe.domains import Labels
+from gibbsafe.domains.labels import Labels
 from gibbsafe.errors import DomainError
 from gibbsafe.estimators.base import PrivateLinearEstimator
-from gibbsafe.estimators.inputs import Floats
 from gibbsafe.models import LogisticRegression
-from gibbsafe.models.linear import LinearModel
+from gibbsafe.models.linear.predictor import LinearModel
 
 __all__ = ["PrivateLogisticRegression"]
 

@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array
 
-from gibbsafe.domains import Box
+from gibbsafe._types import Floats
+from gibbsafe.domains.box import Box
 from gibbsafe.estimators.base import declared
-from gibbsafe.estimators.inputs import Floats, check_input, pairs, refused_in_one_line
+from gibbsafe.estimators.inputs import check_input, pairs, refused_in_one_line
 
 __all__ = ["PublicScaler"]
 

@@ -8,9 +8,9 @@ from typing import Any
 from sklearn.base import RegressorMixin
 
 from gibbsafe.estimators.base import PrivateLinearRegressor
+from gibbsafe.losses.base import Loss
 from gibbsafe.models import SoftQuantileRegression
-from gibbsafe.models.linear import LinearModel
-from gibbsafe.models.losses import Loss
+from gibbsafe.models.linear.predictor import LinearModel
 
 __all__ = ["PrivateQuantileRegressor"]
 

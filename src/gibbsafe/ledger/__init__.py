@@ -1,6 +1,6 @@
 """Budget accounts in SQL: charged before anything is sampled, with caps fixed at opening (see `gibbsafe.ledger.caps`)."""
 
-from gibbsafe.ledger.account import Account, Charge
+from gibbsafe.ledger.accounts import Account, Charge
 from gibbsafe.ledger.backup import backup as copy_ledger
 from gibbsafe.ledger.caps import Caps, caps_for, claimed_delta
 from gibbsafe.ledger.checks import check, export

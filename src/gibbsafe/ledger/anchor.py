@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Protocol
 
 from gibbsafe._files import flush_folder
 from gibbsafe.errors import CertificateError, GibbsafeError
+from gibbsafe.ledger.database import Database
 from gibbsafe.ledger.journal import canonical
 from gibbsafe.ledger.recompute import State
 from gibbsafe.ledger.secret import resolve
@@ -125,8 +126,6 @@ class DatabaseAnchor:
     readable: ClassVar[bool] = True
 
     def __str__(self) -> str:
-        from gibbsafe.ledger.database import Database
-
         return str(Database(self.url))
 
     def newest(self, account: str) -> Mark | None:
@@ -148,7 +147,6 @@ class DatabaseAnchor:
         self._run(lambda connection: connection.execute(insert(anchors).values(**asdict(mark))))
 
     def _run(self, work: Callable[[Any], Any]) -> Any:
-        from gibbsafe.ledger.database import Database
         from gibbsafe.ledger.tables import anchors_metadata
 
         place = Database(self.url)

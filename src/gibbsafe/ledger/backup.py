@@ -9,7 +9,7 @@ from typing import Any
 
 from gibbsafe._files import write_whole
 from gibbsafe.errors import GibbsafeError
-from gibbsafe.ledger.account import Account
+from gibbsafe.ledger.accounts import Account
 from gibbsafe.ledger.checks import check
 from gibbsafe.ledger.database import Database
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gibbsafe._validate import fail
 from gibbsafe.errors import CertificateError
-from gibbsafe.ledger.account import Account
+from gibbsafe.ledger.accounts import Account
 
 __all__ = ["check", "export"]
 

@@ -88,7 +88,7 @@ class Database:
         """Yield a writing connection to a database that may be new; an empty file that this attempt left is removed."""
         from gibbsafe.ledger.tables import metadata
 
-        made = self._make_file()
+        new_file = self._make_file()
         try:
             with self._reported():
                 with self._engine("BEGIN IMMEDIATE").begin() as connection:
@@ -100,8 +100,8 @@ class Database:
                 if self._path is not None:  # from now on readers and writers do not block each other: the file remembers
                     self._engine("BEGIN", "PRAGMA journal_mode=WAL").connect().close()
         except BaseException:
-            if made is not None and made.exists() and made.stat().st_size == 0:  # nobody has committed anything to it
-                made.unlink()
+            if new_file is not None and new_file.exists() and new_file.stat().st_size == 0:  # nobody has committed anything to it
+                new_file.unlink()
             raise
 
     def _make_file(self) -> Path | None:

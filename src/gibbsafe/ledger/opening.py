@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from gibbsafe._validate import choice, fail
 from gibbsafe.errors import BudgetError
-from gibbsafe.ledger.account import UNITS, Account, Charge, current_user
+from gibbsafe.ledger.accounts import UNITS, Account, Charge, current_user
 from gibbsafe.ledger.anchor import anchor_at
 from gibbsafe.ledger.caps import CURRENCIES, caps_for
 from gibbsafe.ledger.database import Database, parse_reference
 from gibbsafe.ledger.journal import START, canonical
 from gibbsafe.ledger.secret import has_password, masked
-from gibbsafe.plan import Plan
+from gibbsafe.planning import Plan
 from gibbsafe.privacy import Adjacency, Budget
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def open_account(
     """
     place, name = parse_reference(f"{url}#{name}")
     chosen = currency if currency is not None else "gaussian" if budget.delta > 0 else "pure"
-    made = Account(Database(place), name, anchor)
+    opened = Account(Database(place), name, anchor)
     opening: dict[str, Any] = {
         "budget": {"epsilon": budget.epsilon, "delta": budget.delta},
         "adjacency": Adjacency.of(adjacency).value,
@@ -71,13 +71,13 @@ def open_account(
     opening |= {"anchor": _storable(anchor, place), "dataset": dataset, "seeded": seeded is True}
     if len(name) > 200:
         fail("account", name, "a name of at most 200 characters")
-    _refuse_known(made)
+    _refuse_known(opened)
     about = {"who": who or current_user(), "reason": reason or "", "id": secrets.token_hex(16)}
-    with made.database.creating() as connection:
-        _insert_account(connection, made, opening, about)
+    with opened.database.creating() as connection:
+        _insert_account(connection, opened, opening, about)
     if anchor is not None:
-        made.begin_anchor()
-    return made
+        opened.begin_anchor()
+    return opened
 
 
 def _storable(anchor: str | None, ledger: str) -> str | None:
@@ -106,18 +106,18 @@ def _refuse_known(account: Account) -> None:
         )
 
 
-def _insert_account(connection: Connection, made: Account, opening: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+def _insert_account(connection: Connection, opened: Account, opening: Mapping[str, Any], about: Mapping[str, Any]) -> None:
     from sqlalchemy import insert, select
 
     from gibbsafe.ledger.tables import FORMAT, accounts
 
-    if connection.execute(select(accounts.c.name).where(accounts.c.name == made.name)).first() is not None:
-        raise BudgetError(f"account {made.name!r} of {made.database}: is open already, and its caps are fixed")
+    if connection.execute(select(accounts.c.name).where(accounts.c.name == opened.name)).first() is not None:
+        raise BudgetError(f"account {opened.name!r} of {opened.database}: is open already, and its caps are fixed")
     nothing = {f"spent_{part}": "0" for part in ("main", "slack", "failure")}
     connection.execute(
-        insert(accounts).values(name=made.name, format=FORMAT, opening=canonical(opening), entries=0, head=START, **nothing)
+        insert(accounts).values(name=opened.name, format=FORMAT, opening=canonical(opening), entries=0, head=START, **nothing)
     )
-    made._append(connection, made._locked(connection), "opening", {**opening, **about})
+    opened._append(connection, opened._locked(connection), "opening", {**opening, **about})
 
 
 def account(reference: str, anchor: str | None = None) -> Account:

@@ -9,7 +9,7 @@ from typing import Any
 from gibbsafe.errors import BudgetError
 from gibbsafe.ledger.caps import CURRENCIES, Caps
 from gibbsafe.ledger.units import charge_units
-from gibbsafe.plan import Plan
+from gibbsafe.planning import Plan
 from gibbsafe.privacy import Adjacency, ApproximateDP, Budget, Composition, EstimatedPrivacy, Guarantee, MetricDP
 from gibbsafe.privacy.composition import compose
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from gibbsafe._types import Floats
 from gibbsafe._validate import fail, positive, real
-from gibbsafe.models.model import Array
 
 __all__ = ["GaussianPrior"]
 
@@ -35,16 +35,16 @@ class GaussianPrior:
             else:
                 object.__setattr__(self, name, rule(name, value))
 
-    def precisions(self, parameters: int) -> Array:
+    def precisions(self, parameters: int) -> Floats:
         """Return the precision of every parameter."""
         return _spread("precision", self.precision, parameters)
 
-    def centres(self, parameters: int) -> Array:
+    def centres(self, parameters: int) -> Floats:
         """Return the centre of every parameter."""
         return _spread("centre", self.centre, parameters)
 
 
-def _spread(name: str, value: float | tuple[float, ...], parameters: int) -> Array:
+def _spread(name: str, value: float | tuple[float, ...], parameters: int) -> Floats:
     array = np.atleast_1d(np.asarray(value, dtype=np.float64))
     if len(array) not in (1, parameters):
         fail(f"prior {name}", f"{len(array)} values", f"one, or one per parameter ({parameters})")

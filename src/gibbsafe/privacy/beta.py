@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, betaincc, digamma, expit, gammaln
 
 from gibbsafe._numerics import FLOOR, up
+from gibbsafe._types import Floats
 from gibbsafe._validate import count, fail, positive
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy.adjacency import Adjacency
 from gibbsafe.privacy.guarantee import Guarantee
-
-Array: TypeAlias = npt.NDArray[np.float64]
 
 __all__ = ["LARGEST_N", "BetaBernoulliDP", "beta_bernoulli_delta", "check_shape"]
 
@@ -42,7 +41,7 @@ def check_shape(name: str, value: float) -> float:
     return value
 
 
-def _mean_digamma(x: Array, width: Array) -> Array:
+def _mean_digamma(x: Floats, width: Floats) -> Floats:
     """Return (ln Γ(x + h) − ln Γ(x))/h without the cancellation of that difference: the mean of ψ over [x, x + h].
 
     ψ(x) = ψ(x + 1) − 1/x takes the pole out; the rest is smooth on the scale of x + 1, so a few nodes are exact to rounding.
@@ -55,19 +54,19 @@ def _mean_digamma(x: Array, width: Array) -> Array:
     return np.asarray(smooth - np.log1p(width / x) / width)
 
 
-def _log_leading(shape: Array, other: Array, log_x: Array) -> Array:
+def _log_leading(shape: Floats, other: Floats, log_x: Floats) -> Floats:
     """Return the logarithm of x^a/(a·B(a, b)), the leading term of the tail of Beta(a, b) below a tiny x; at most 0."""
     with np.errstate(over="ignore"):
         return np.asarray(np.minimum(0.0, shape * (log_x + _mean_digamma(other, shape)) - gammaln(1 + shape)))
 
 
-def _tail(below: Array, above: Array, log_odds: Array) -> Array:
+def _tail(below: Floats, above: Floats, log_odds: Floats) -> Floats:
     """Return P(logit θ > log_odds) for θ ~ Beta(below, above).
 
     Above the middle it is the lower tail of 1 − θ; below it the complement of θ's lower tail; far out each is read in logarithms
     from its leading term, which floating-point probabilities cannot hold.
     """
-    answers: tuple[tuple[npt.NDArray[np.bool_], Callable[[Array, Array, Array], Any]], ...] = (
+    answers: tuple[tuple[npt.NDArray[np.bool_], Callable[[Floats, Floats, Floats], Any]], ...] = (
         (log_odds > LEADING, lambda a, b, u: np.exp(_log_leading(b, a, -u))),
         ((log_odds >= 0) & (log_odds <= LEADING), lambda a, b, u: betainc(b, a, expit(-u))),
         ((log_odds < 0) & (log_odds >= -LEADING), lambda a, b, u: betaincc(a, b, expit(u))),
@@ -80,7 +79,7 @@ def _tail(below: Array, above: Array, log_odds: Array) -> Array:
     return tail
 
 
-def _one_direction(a: Array, b: Array, power: float, epsilon: float) -> Array:
+def _one_direction(a: Floats, b: Floats, power: float, epsilon: float) -> Floats:
     """Return an upper bound on ∫(p − e^ε q)₊ for p = Beta(a + power, b), q = Beta(a, b + power).
 
     The ratio p/q is a power of the odds, so the integral is p's upper tail minus e^ε times q's, both from the log-odds
@@ -99,7 +98,7 @@ def _one_direction(a: Array, b: Array, power: float, epsilon: float) -> Array:
     return np.asarray(np.minimum(np.maximum(most - taken, most * TAIL_ERROR), leading))
 
 
-def _relative_error(tail: Array) -> Array:
+def _relative_error(tail: Floats) -> Floats:
     """Return the allowance for a tail's relative error: logarithms of small tails are large numbers and round accordingly."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(TAIL_ERROR * (1 + np.nan_to_num(np.minimum(-np.log(tail), 1e3), nan=0.0) / 4))

@@ -69,24 +69,26 @@ class Guarantee(ABC):
 
     def gaussian(self) -> GaussianDP:
         """Convert to Gaussian DP, or refuse where no μ is proved."""
-        from gibbsafe.privacy.proved import GaussianDP
-
-        return GaussianDP(self._exactly("Gaussian DP", self._gaussian()), adjacency=self.adjacency)
+        kind: type[GaussianDP] = self._as("GaussianDP")
+        return kind(self._exactly("Gaussian DP", self._gaussian()), adjacency=self.adjacency)
 
     def concentrated(self) -> ConcentratedDP:
         """Convert to zero-concentrated DP, or refuse where no ρ is proved."""
-        from gibbsafe.privacy.proved import ConcentratedDP
-
-        return ConcentratedDP(self._exactly("concentrated DP", self._concentrated()), adjacency=self.adjacency)
+        kind: type[ConcentratedDP] = self._as("ConcentratedDP")
+        return kind(self._exactly("concentrated DP", self._concentrated()), adjacency=self.adjacency)
 
     def approximate(self, delta: float) -> ApproximateDP:
         """State the guarantee as (ε, δ) at one δ."""
-        from gibbsafe.privacy.proved import ApproximateDP
-
         epsilon = self.epsilon(delta)
         if epsilon == math.inf:
             raise PremiseError(f"{self}: no finite epsilon at delta = {delta!r}; ask for a larger delta")
-        return ApproximateDP(epsilon, delta, adjacency=self.adjacency)
+        kind: type[ApproximateDP] = self._as("ApproximateDP")
+        return kind(epsilon, delta, adjacency=self.adjacency)
+
+    @staticmethod
+    def _as(name: str) -> Any:
+        """Return the kind of guarantee that is registered under a name: every kind is a subclass, and registers itself."""
+        return Guarantee.registry[name]
 
     def _exactly(self, currency: str, pair: tuple[float, float] | None) -> float:
         if pair is None or pair[1] > 0:
@@ -97,9 +99,8 @@ class Guarantee(ABC):
 
     def compose(self, times: int) -> Composition:
         """Return the guarantee of ``times`` releases, each under this one."""
-        from gibbsafe.privacy.composition import Composition
-
-        return Composition([(self, count("times", times))], adjacency=self.adjacency)
+        kind: type[Composition] = self._as("Composition")
+        return kind([(self, count("times", times))], adjacency=self.adjacency)
 
     def group(self, size: int) -> Guarantee:
         """Return the guarantee for groups of ``size`` records changed at once (``group(1)`` is this one)."""

@@ -7,16 +7,7 @@ To add a question, copy `events.py`: a frozen dataclass with `title` and `respon
 from gibbsafe.queries.decisions import Decision, Utility, decision, utility
 from gibbsafe.queries.events import PredictiveProbability, Probability, predictive, probability
 from gibbsafe.queries.query import Answer, ErrorBound, Query, Sample
-from gibbsafe.queries.summaries import (
-    Covariance,
-    CredibleInterval,
-    Mean,
-    Quantile,
-    covariance,
-    credible_interval,
-    mean,
-    quantile,
-)
+from gibbsafe.queries.summaries import Covariance, CredibleInterval, Mean, Quantile, covariance, credible_interval, mean, quantile
 
 __all__ = [
     "Answer",

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gibbsafe._types import Floats
 from gibbsafe._validate import fail
 from gibbsafe.queries.events import Event, indicator, unit_values
-from gibbsafe.queries.query import Answer, Array, ErrorBound, Query, Sample
+from gibbsafe.queries.query import Answer, ErrorBound, Query, Sample
 
 __all__ = ["Decision", "Utility", "decision", "utility"]
 
@@ -35,7 +36,7 @@ class Utility(Query):
         """The question in words."""
         return "best response" if self.question is None else f"best response to {self.question}"
 
-    def utilities(self, sample: Sample) -> Array:
+    def utilities(self, sample: Sample) -> Floats:
         """Return u for every draw (row) and response (column)."""
         values = self.function(sample, self.question, self.responses)
         return unit_values("utility", values, (sample.draws, len(self.responses)))
@@ -58,7 +59,7 @@ class Decision(Utility):
                 fail(f"utilities of {response!r}", sorted(map(str, row)), f"one per state ({', '.join(map(str, states))})")
         worth = unit_values("utility", [[row[state] for row in table.values()] for state in states], (len(states), len(table)))
 
-        def look_up(sample: Sample, _question: Any, _responses: Sequence[Any]) -> Array:
+        def look_up(sample: Sample, _question: Any, _responses: Sequence[Any]) -> Floats:
             holds = np.array([indicator(event, sample) for event in states.values()])
             if (holds.sum(axis=0) != 1).any():
                 fail("states", list(states), "a partition: exactly one must hold for every draw")

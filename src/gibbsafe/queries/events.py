@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gibbsafe._types import Floats
 from gibbsafe._validate import fail
 from gibbsafe.errors import GibbsafeError
-from gibbsafe.queries.query import Answer, Array, ErrorBound, Query, Sample
+from gibbsafe.queries.query import Answer, ErrorBound, Query, Sample
 
 __all__ = ["Event", "PredictiveProbability", "Probability", "indicator", "predictive", "probability", "unit_values"]
 
@@ -44,7 +45,7 @@ def _compare(text: str, sample: Sample) -> npt.NDArray[np.bool_]:
     return np.asarray(COMPARE[sign](sample[name], number))
 
 
-def unit_values(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
+def unit_values(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Return values in [0, 1] of the given shape, or refuse them."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != shape:

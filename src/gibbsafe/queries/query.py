@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gibbsafe._types import Floats
 from gibbsafe._validate import choice, count, fail, open_probability
 from gibbsafe.bounds import average_error, query_regret
 from gibbsafe.errors import GibbsafeError
@@ -20,20 +20,19 @@ if TYPE_CHECKING:
 
 __all__ = ["FREE", "Answer", "ErrorBound", "Query", "Sample", "answer"]
 
-Array = npt.NDArray[np.float64]
 #: Why no answer costs anything.
 FREE = "free: a function of draws already released, so asking spends no privacy, however many questions there are"
 
 
 @dataclass(frozen=True, eq=False)
-class Sample(Mapping[str, Array]):
+class Sample(Mapping[str, Floats]):
     """The released draws as a mapping from parameter to its column; functions of the user receive this."""
 
-    array: Array
+    array: Floats
     names: tuple[str, ...]
     model: Model
 
-    def __getitem__(self, name: str) -> Array:
+    def __getitem__(self, name: str) -> Floats:
         return self.array[:, self.names.index(choice("parameter", name, self.names))]
 
     def __iter__(self) -> Iterator[str]:
@@ -47,7 +46,7 @@ class Sample(Mapping[str, Array]):
         """How many draws there are."""
         return len(self.array)
 
-    def select(self, parameters: str | Sequence[str] | None) -> tuple[tuple[str, ...], Array]:
+    def select(self, parameters: str | Sequence[str] | None) -> tuple[tuple[str, ...], Floats]:
         """Return the named parameters' columns, all if none are named; refuse names that do not exist."""
         chosen = self.names if parameters is None else (parameters,) if isinstance(parameters, str) else tuple(parameters)
         if not chosen:

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gibbsafe._validate import count, fail
-from gibbsafe.models.linear import LinearModel
+from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.queries.query import FREE
 
 if TYPE_CHECKING:
-    from gibbsafe.plan import Plan
+    from gibbsafe.planning import Plan
     from gibbsafe.release import Release
 
 __all__ = ["SyntheticRows", "simulate"]

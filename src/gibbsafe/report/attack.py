@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gibbsafe._types import Floats
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Guarantee
 
 __all__ = ["AttackView", "attack_view", "true_positive_rates"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Rates of false alarms at which the best attacker's successes are stated.
 FALSE_ALARMS = (0.001, 0.01, 0.1)

@@ -14,8 +14,8 @@ from gibbsafe.errors import GibbsafeError
 from gibbsafe.report.attack import true_positive_rates
 
 if TYPE_CHECKING:
-    from gibbsafe.intervals import Intervals
-    from gibbsafe.plan import Plan
+    from gibbsafe.planning import Plan
+    from gibbsafe.population import Intervals
     from gibbsafe.release import Release
 
 __all__ = ["attack_curve", "forest", "marginals", "privacy_curve"]
@@ -51,14 +51,14 @@ def _drawing(width: float, height: float, rows: int = 1, columns: int = 1, label
         "legend.frameon": False,
         "axes.titlesize": 9,
     }
-    made: list[str] = []
+    pictures: list[str] = []
     with matplotlib.rc_context(settings):
         figure = Figure(figsize=(width, height), layout="constrained")
         figure.patch.set_alpha(0)
         axes = figure.subplots(rows, columns, squeeze=False)
         for each in axes.flat:
             each.patch.set_alpha(0)
-        yield axes, made
+        yield axes, pictures
         text = io.StringIO()
         FigureCanvasSVG(figure).print_svg(text, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     body = text.getvalue()
@@ -67,7 +67,7 @@ def _drawing(width: float, height: float, rows: int = 1, columns: int = 1, label
         r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', rf'<svg class="figure" viewBox="\1" role="img" aria-label="{label}">', svg, count=1
     )
     svg = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font: \1px var(--sans)", svg)
-    made.append(svg.replace(INK, "currentColor"))
+    pictures.append(svg.replace(INK, "currentColor"))
 
 
 def _plain(text: str, most: int = 34) -> str:
@@ -83,7 +83,7 @@ def privacy_curve(plan: Plan) -> str:
     epsilons = np.linspace(0, top, 81)
     deltas = np.array([guarantee.delta(float(epsilon)) for epsilon in epsilons])
     floor = 1e-15
-    with _drawing(6.6, 2.9, label="privacy curve") as (axes, made):
+    with _drawing(6.6, 2.9, label="privacy curve") as (axes, pictures):
         axis = axes[0, 0]
         shown = deltas > floor
         axis.semilogy(epsilons[shown], deltas[shown], color=ACCENT, linewidth=1.8)
@@ -97,14 +97,14 @@ def privacy_curve(plan: Plan) -> str:
             textcoords="offset points",
         )
         axis.set(xlabel="ε", ylabel="δ (upper bound)", xlim=(0, top), ylim=(max(floor, min(marked, deltas[shown].min()) / 10), 1))
-    return made[0]
+    return pictures[0]
 
 
 def attack_curve(plan: Plan) -> str:
     """Return the best attacker's true-positive rate against the false-positive rate, beside a blind guess."""
     rates = np.concatenate([[1e-4, 3e-4, 1e-3, 3e-3], np.linspace(0.01, 0.99, 50)])
     best = true_positive_rates(plan.guarantee, rates)
-    with _drawing(3.6, 3.0, label="what the best membership attacker can do") as (axes, made):
+    with _drawing(3.6, 3.0, label="what the best membership attacker can do") as (axes, pictures):
         axis = axes[0, 0]
         axis.plot([0, 1], [0, 1], linestyle="--", color=INK, linewidth=0.8, alpha=0.6)
         axis.plot(
@@ -117,14 +117,14 @@ def attack_curve(plan: Plan) -> str:
         axis.text(0.62, 0.5, "blind guess", alpha=0.75)
         axis.set(xlabel="false alarms", ylabel="members found, at most", xlim=(0, 1), ylim=(0, 1))
         axis.set_aspect("equal")
-    return made[0]
+    return pictures[0]
 
 
 def marginals(release: Release, chosen: Sequence[int]) -> str:
     """Return the released draws of the chosen parameters, one small picture each."""
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
-    with _drawing(2.6 * columns, 1.45 * rows, rows, columns, label="released draws per parameter") as (axes, made):
+    with _drawing(2.6 * columns, 1.45 * rows, rows, columns, label="released draws per parameter") as (axes, pictures):
         for place, axis in enumerate(axes.flat):
             if place >= len(chosen):
                 axis.set_axis_off()
@@ -140,13 +140,13 @@ def marginals(release: Release, chosen: Sequence[int]) -> str:
             axis.set_yticks([])
             axis.spines["left"].set_visible(False)
             axis.locator_params(axis="x", nbins=4)
-    return made[0]
+    return pictures[0]
 
 
 def forest(release: Release, intervals: Intervals, chosen: Sequence[int]) -> str:
     """Return an interval per chosen parameter, in units of its half-width, so that parameters of any scale compare."""
     means = release.draws.mean(axis=0)
-    with _drawing(7.4, 0.6 + 0.26 * len(chosen), label="intervals per parameter") as (axes, made):
+    with _drawing(7.4, 0.6 + 0.26 * len(chosen), label="intervals per parameter") as (axes, pictures):
         axis = axes[0, 0]
         for place, index in enumerate(chosen):
             half = max((intervals.upper[index] - intervals.lower[index]) / 2, 1e-300)
@@ -158,4 +158,4 @@ def forest(release: Release, intervals: Intervals, chosen: Sequence[int]) -> str
         axis.set_yticks(range(len(chosen)), [_plain(release.parameters[index]) for index in chosen])
         axis.set_ylim(len(chosen) - 0.5, -0.5)
         axis.set_xlabel("value in units of the interval's half-width; warm intervals leave out 0")
-    return made[0]
+    return pictures[0]

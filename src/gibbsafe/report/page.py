@@ -15,7 +15,7 @@ from gibbsafe.report.attack import attack_view
 from gibbsafe.report.style import STYLE
 
 if TYPE_CHECKING:
-    from gibbsafe.intervals import Intervals
+    from gibbsafe.population import Intervals
     from gibbsafe.release import Release
 
 __all__ = ["render"]

@@ -9,14 +9,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gibbsafe._types import Floats
 from gibbsafe._validate import count, positive
 from gibbsafe.privacy import ConcentratedDP, Guarantee, PureDP
 
 __all__ = ["Mean", "SortedRecords", "clipped_mean_after_quantiles", "coinpress", "gaussian_mean", "laplace_mean"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaln
 
+from gibbsafe._plotting import figure
 from gibbsafe.assumptions import LipschitzLaw, lipschitz_weights
 from gibbsafe.assumptions.priors import lipschitz_of_table
 from gibbsafe.bounds import range_gap
@@ -28,7 +29,7 @@ from gibbsafe.models import (
     MultivariateNormalPrecision,
     NormalPrecision,
 )
-from gibbsafe.models.family import Family
+from gibbsafe.models.families.family import Family
 from gibbsafe.theorems.stochastic_lipschitz import tv_bound
 
 __all__ = ["LemmaRow", "figure1", "finite_bernoulli", "table"]
@@ -178,8 +179,6 @@ def _curves(law: LipschitzLaw) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarra
 
 def figure1(path: Path, *, force: bool = False) -> None:
     """Draw both panels of Figure 1: ξ(Θ_L), its highest lower bounds with L₀ = inf ℓ, and the uniform Lipschitz constants."""
-    from gibbsafe.reproduce.plotting import figure
-
     looks = {0.2: ("#a63603", "--", "x"), 0.05: ("#08519c", "-", "o")}
     with figure(path, "Lipschitz constant L", "prior mass of Θ_L", width=9.6, height=4.2, force=force) as left:
         grid = left.figure.add_gridspec(1, 2)

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gibbsafe.contamination import CentredAtTruth, NormalMean, StudentT, estimate_epsilon
-from gibbsafe.contamination.instance_line import LineInstance
-from gibbsafe.contamination.line import line_posterior
-from gibbsafe.contamination.quantiles import coverage, upper_order
-from gibbsafe.contamination.repeats import Task, run
+from gibbsafe._types import Floats
+from gibbsafe.contamination import CentredAtTruth, ContaminatedNormalMean, StudentT, estimate_epsilon
+from gibbsafe.contamination.epsilon.instance_line import LineInstance
+from gibbsafe.contamination.epsilon.quantiles import coverage, upper_order
+from gibbsafe.contamination.epsilon.repeats import Task, run
+from gibbsafe.contamination.posterior.line import line_posterior
 
 __all__ = ["PAPER", "SCALE", "TRUTH", "delta_of", "paper_model", "public_model", "table1"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Table 1 as printed.
 PAPER = {100: 2.85, 1000: 0.94, 2000: 0.72, 5000: 0.46, 10_000: 0.32, 20_000: 0.26, 50_000: 0.18}
@@ -32,9 +31,9 @@ def delta_of(n: int) -> float:
     return 1 / (10 * n)
 
 
-def paper_model() -> NormalMean:
+def paper_model() -> ContaminatedNormalMean:
     """Return §4.2's model: truncated normal, prior N(40, 40²), Student t contamination centred at the unknown truth."""
-    return NormalMean(
+    return ContaminatedNormalMean(
         scale=SCALE,
         prior_mean=40.0,
         prior_scale=40.0,
@@ -44,9 +43,9 @@ def paper_model() -> NormalMean:
     )
 
 
-def public_model() -> NormalMean:
+def public_model() -> ContaminatedNormalMean:
     """Return the same with a contamination that anyone can use: Student t of the prior's location and scale."""
-    return NormalMean(scale=SCALE, prior_mean=40.0, prior_scale=40.0, space=(-270.0, 330.0), truncated=True)
+    return ContaminatedNormalMean(scale=SCALE, prior_mean=40.0, prior_scale=40.0, space=(-270.0, 330.0), truncated=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,7 @@ class _Bounds(Task):
     def one(self, seed: np.random.SeedSequence) -> Any:
         """Return both."""
         assert self.truth is not None
-        assert isinstance(self.model, NormalMean)
+        assert isinstance(self.model, ContaminatedNormalMean)
         rng = np.random.default_rng(seed)
         p = self.model.p(self.n)
         records = self.model.contaminate(self.model.simulate(self.n, self.truth, rng), rng, truth=self.truth)
@@ -90,7 +89,7 @@ def table1(
     """
     rows = []
     for n in sizes:
-        made = estimate_epsilon(
+        estimate = estimate_epsilon(
             paper_model(), n, repeats=repeats, quantile=0.99, method="paper", truth=TRUTH, seed=seed, workers=workers
         )
         setup = (paper_model(), n, np.array([TRUTH]), delta_of(n))
@@ -102,8 +101,8 @@ def table1(
                 "n": n,
                 "delta": delta_of(n),
                 "paper": PAPER.get(n),
-                "literal": made.epsilon,
-                "literal_interval": None if made.interval is None else list(made.interval),
+                "literal": estimate.epsilon,
+                "literal_interval": None if estimate.interval is None else list(estimate.interval),
                 "particles_times_delta": 1000 * delta_of(n),
                 "sound": sound,
                 "tight": tight,

@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from gibbsafe._plotting import panels
+from gibbsafe._types import Floats
 from gibbsafe.contamination import (
-    CauchyRegression,
     CentredAtTruth,
-    LinearRegression,
-    LogisticRegression,
+    ContaminatedCauchyRegression,
+    ContaminatedLinearRegression,
+    ContaminatedLogisticRegression,
     StudentT,
     sample_posterior,
 )
-from gibbsafe.contamination.densities import Array
-from gibbsafe.contamination.models import ContaminatedModel
-from gibbsafe.contamination.quantiles import percentile_order
-from gibbsafe.contamination.repeats import Task, run
-from gibbsafe.contamination.tuning import fitted_exponent
+from gibbsafe.contamination.epsilon.quantiles import percentile_order
+from gibbsafe.contamination.epsilon.repeats import Task, run
+from gibbsafe.contamination.epsilon.tuning import fitted_exponent
+from gibbsafe.contamination.model.models import ContaminatedModel
 from gibbsafe.reproduce import baselines
 from gibbsafe.reproduce.hu import PAPER, SCALE, TRUTH, delta_of, paper_model, public_model
 
@@ -89,8 +90,6 @@ def figure1(
 
 def draw_figure1(rows: list[dict[str, Any]], path: Path, *, force: bool = False) -> None:
     """Draw box plots of the mean squared error, one panel per conversion; the clean mean's average error as short lines."""
-    from gibbsafe.reproduce.plotting import panels
-
     sizes = sorted({row["n"] for row in rows})
     with panels(path, 1, 2, width=13, height=4.8, force=force) as axes:
         for panel, conversion in zip(axes.flat, ("paper", "corrected"), strict=True):
@@ -125,17 +124,17 @@ def _draw_boxes(panel: Any, rows: list[dict[str, Any]], sizes: list[int]) -> Non
     panel.hlines(means, centres - 0.45, centres + 0.45, color="black", linestyle=":", label="mean without privacy")
 
 
-def _truth(d: int) -> Array:
+def _truth(d: int) -> Floats:
     return 0.5 * np.where(np.arange(d) % 2 == 0, 1.0, -1.0)
 
 
 #: The paper's regressions (§4.3): name, contaminated, model of d columns. Only the linear one follows the truth, as printed.
 REGRESSIONS: tuple[tuple[str, bool, Callable[[int], ContaminatedModel]], ...] = (
-    ("linear", True, lambda d: LinearRegression(columns=d, contamination=CentredAtTruth(StudentT(5.0)))),
-    ("logistic", True, lambda d: LogisticRegression(columns=d)),
-    ("logistic", False, lambda d: LogisticRegression(columns=d, contaminated=False)),
-    ("Cauchy", True, lambda d: CauchyRegression(columns=d)),
-    ("Cauchy", False, lambda d: CauchyRegression(columns=d, contaminated=False)),
+    ("linear", True, lambda d: ContaminatedLinearRegression(columns=d, contamination=CentredAtTruth(StudentT(5.0)))),
+    ("logistic", True, lambda d: ContaminatedLogisticRegression(columns=d)),
+    ("logistic", False, lambda d: ContaminatedLogisticRegression(columns=d, contaminated=False)),
+    ("Cauchy", True, lambda d: ContaminatedCauchyRegression(columns=d)),
+    ("Cauchy", False, lambda d: ContaminatedCauchyRegression(columns=d, contaminated=False)),
 )
 
 
@@ -155,12 +154,12 @@ def figure2(
     rows: list[dict[str, Any]] = []
     for name, contaminated, build in REGRESSIONS:
         for d in dimensions:
-            made: list[dict[str, Any]] = []
+            of_size: list[dict[str, Any]] = []
             for n in sizes:
                 task = Task(build(d), n, _truth(d), delta_of(n), "paper", "replace-one", None)
                 values = np.sort(run(task, repeats, seed, workers=workers, progress=False))
                 shortcut = Task(build(d), n, _truth(d), delta_of(n), "gaussian", "replace-one")
-                made.append(
+                of_size.append(
                     {
                         "model": name,
                         "contaminated": contaminated,
@@ -172,17 +171,15 @@ def figure2(
                         "repeats": repeats,
                     }
                 )
-            for row in made:
-                row["exponent_quantile99"] = fitted_exponent(sizes, [other["quantile99"] for other in made])
-                row["exponent_median"] = fitted_exponent(sizes, [other["median"] for other in made])
-            rows += made
+            for row in of_size:
+                row["exponent_quantile99"] = fitted_exponent(sizes, [other["quantile99"] for other in of_size])
+                row["exponent_median"] = fitted_exponent(sizes, [other["median"] for other in of_size])
+            rows += of_size
     return rows
 
 
 def draw_figure2(rows: list[dict[str, Any]], path: Path, *, force: bool = False) -> None:
     """Draw ε̂ against n on linear (Figure 2) and logarithmic axes (Figure 3), with the fitted powers continued palely."""
-    from gibbsafe.reproduce.plotting import panels
-
     with panels(path, 2, 3, width=12, height=7, force=force) as axes:
         for column, name in enumerate(("linear", "logistic", "Cauchy")):
             for line, scale in enumerate(("linear", "log")):

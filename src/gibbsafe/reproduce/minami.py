@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gibbsafe._numerics import least
+from gibbsafe._plotting import figure
 from gibbsafe.privacy import Budget
 from gibbsafe.privacy.profiles import gaussian_delta
 from gibbsafe.theorems import Constants, get
@@ -118,8 +119,6 @@ def numbers() -> list[Number]:
 
 def figure1(path: Path, *, force: bool = False) -> None:
     """Draw the paper's Figure 1: why a Lipschitz analysis does not pay for the size of the parameter space."""
-    from gibbsafe.reproduce.plotting import figure
-
     theta = np.linspace(-6, 6, 401)
     positive, negative = np.logaddexp(0, -theta), np.logaddexp(0, theta)
     slope = 1 / (1 + np.exp(theta))

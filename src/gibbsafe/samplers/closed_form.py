@@ -1,75 +1,42 @@
-"""Exact draws from a posterior whose distribution is known: it knows how to draw from itself.
+"""Exact draws from a posterior whose distribution is known.
 
-The conjugate cases: a normal posterior with a public precision, and the families of `gibbsafe.models.family`.
+The conjugate cases: a normal posterior with a public precision, and the families of `gibbsafe.models.families`, whose draws stand
+in `gibbsafe.samplers.trimmed` and register here by the type of the posterior.
 """
 
 from __future__ import annotations
 
-import math
 import time
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from functools import singledispatch
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe import _validate
-from gibbsafe.errors import ParameterError
-from gibbsafe.privacy.profiles import gaussian_delta
-from gibbsafe.samplers.diagnostics import Diagnostics, Progress
+from gibbsafe._types import Floats
+from gibbsafe.posteriors.normal import NormalPosterior
+from gibbsafe.posteriors.protocols import ExactPosterior
+from gibbsafe.progress import Progress
+from gibbsafe.samplers.diagnostics import Diagnostics
 
-__all__ = ["ExactPosterior", "NormalPosterior", "sample"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-
-
-class ExactPosterior(Protocol):
-    """A posterior that draws from itself."""
-
-    def draw(self, count: int, generator: np.random.Generator) -> Floats:
-        """Return independent exact draws, (count, p)."""
-
-    def values(self, thetas: Floats) -> Floats:
-        """Return −log density at each row of ``thetas``, up to a constant; infinite outside the support."""
-
-    @property
-    def support(self) -> tuple[Floats, Floats]:
-        """Lower and upper ends of a box that holds the support, (p,) arrays."""
+__all__ = ["can_draw", "draw_exactly", "sample"]
 
 
-@dataclass(frozen=True, eq=False)
-class NormalPosterior:
-    """Independent normals with these means and precisions, (p,) arrays."""
+@singledispatch
+def draw_exactly(posterior: Any, count: int, generator: np.random.Generator) -> Floats:
+    """Return independent exact draws, (count, p): by what is registered for its type, or by its own ``draw``."""
+    return np.asarray(posterior.draw(count, generator))
 
-    mean: Floats
-    precision: Floats
 
-    def __post_init__(self) -> None:
-        if self.mean.shape != self.precision.shape or self.mean.ndim != 1:
-            raise ParameterError(f"precision: shape {self.precision.shape}, but the mean has shape {self.mean.shape}")
-        if not np.isfinite(self.mean).all() or not (self.precision > 0).all():
-            raise ParameterError("mean, precision: must be finite, and precisions above 0")
+@draw_exactly.register
+def _(posterior: NormalPosterior, count: int, generator: np.random.Generator) -> Floats:
+    normals = generator.standard_normal((count, len(posterior.mean)))
+    return np.asarray(posterior.mean + normals / np.sqrt(posterior.precision))
 
-    def draw(self, count: int, generator: np.random.Generator) -> Floats:
-        """Return independent exact draws, (count, p)."""
-        normals = generator.standard_normal((count, len(self.mean)))
-        return np.asarray(self.mean + normals / np.sqrt(self.precision))
 
-    def values(self, thetas: Floats) -> Floats:
-        """Return ½ Σ_j precision_j (θ_j − mean_j)²."""
-        return np.asarray(0.5 * np.square(thetas - self.mean) @ self.precision)
-
-    @property
-    def support(self) -> tuple[Floats, Floats]:
-        """All of space."""
-        return np.full(len(self.mean), -math.inf), np.full(len(self.mean), math.inf)
-
-    def hockey_stick(self, other: NormalPosterior, epsilon: float) -> float:
-        """Return ∫(p − e^ε q)₊ for two normals of the same precision: a Gaussian shift."""
-        if not np.array_equal(self.precision, other.precision):
-            raise ParameterError("precision: the two posteriors must share theirs")
-        shift = float(np.linalg.norm((self.mean - other.mean) * np.sqrt(self.precision)))
-        return gaussian_delta(epsilon, shift)
+def can_draw(posterior: object) -> bool:
+    """Whether `draw_exactly` knows how to draw from such a posterior."""
+    return hasattr(posterior, "draw") or draw_exactly.dispatch(type(posterior)) is not draw_exactly.dispatch(object)
 
 
 def sample(
@@ -78,7 +45,7 @@ def sample(
     """Independent exact draws (draws, p), and diagnostics for the curator only."""
     _validate.count("draws", draws)
     started = time.perf_counter()
-    thetas = posterior.draw(draws, generator)
+    thetas = draw_exactly(posterior, draws, generator)
     seconds = time.perf_counter() - started
     if progress is not None:
         progress(draws, draws, draws, seconds)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn, TypeAlias
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from gibbsafe.errors import GibbsafeError
 
-__all__ = ["Diagnostics", "Progress"]
-
-#: Called as progress(accepted, draws, proposals, seconds) after every batch.
-Progress: TypeAlias = Callable[[int, int, int, float], None]
+__all__ = ["Diagnostics"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,23 +17,22 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe import _validate
+from gibbsafe._types import Floats
 from gibbsafe.data.blocks import weights_of
 from gibbsafe.errors import GibbsafeError, ParameterError
-from gibbsafe.samplers.diagnostics import Diagnostics, Progress
-from gibbsafe.samplers.moments import Frame
-from gibbsafe.samplers.posterior import GibbsPosterior
-from gibbsafe.samplers.recentring import recentre, recentred_mode
-from gibbsafe.samplers.rounding import UNIT, Rounding, Sums
+from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.progress import Progress
+from gibbsafe.samplers.diagnostics import Diagnostics
+from gibbsafe.samplers.shell.mode import recentre, recentred_mode
+from gibbsafe.samplers.shell.rounding import UNIT, Rounding, Sums
+from gibbsafe.samplers.shell.sums import Frame
 
 __all__ = ["sample"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 LARGEST_BATCH = 4096
 LARGEST_HULL = 64

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe import _validate
-from gibbsafe.samplers.diagnostics import Diagnostics, Progress
-from gibbsafe.samplers.posterior import GibbsPosterior
+from gibbsafe._types import Floats
+from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.progress import Progress
+from gibbsafe.samplers.diagnostics import Diagnostics
 
 __all__ = ["sample"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 SECONDS_BETWEEN_REPORTS = 0.2
 
 

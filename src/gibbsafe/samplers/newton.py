@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cho_solve
 
-from gibbsafe.samplers.posterior import GibbsPosterior
+from gibbsafe._types import Floats
+from gibbsafe.posteriors.gibbs import GibbsPosterior
 
 __all__ = ["Mode", "find_mode"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Newton decrement, in posterior standard deviations, at which to stop: the envelope keeps the gradient left over exactly.
 CONVERGED = 0.1

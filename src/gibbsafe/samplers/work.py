@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gibbsafe._numerics import exp
 from gibbsafe.samplers.newton import MAXIMUM_PASSES
-from gibbsafe.samplers.proximal_schedule import (
+from gibbsafe.samplers.proximal.schedule import (
     LARGEST_STEP,
     cheapest_nats,
     mode_passes,
@@ -19,7 +19,7 @@ from gibbsafe.samplers.proximal_schedule import (
     rounds_for_slack,
     step_for,
 )
-from gibbsafe.samplers.shell_work import largest_ratio, log_evaluations
+from gibbsafe.samplers.shell.work import largest_ratio, log_evaluations
 
 __all__ = ["PublicPosterior", "Work", "proximal_schedule", "proximal_work", "shell_work", "slack_work"]
 

@@ -1,0 +1,106 @@
+"""Study files to start from: one to fill in, and one that works, with a public data set."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from gibbsafe.errors import GibbsafeError, ParameterError
+
+__all__ = ["blank_study", "example_study", "example_table"]
+
+HEAD = """\
+# A gibbsafe study. Everything in it must be public knowledge: never take a bound, a level or n from the private table itself
+# (n is public under replace-one only). Lines that begin with # are comments; docs/study.md explains every key.
+
+title = {title}
+adjacency = "replace-one"     # or "add-remove": the number of records is then private, and n is left out
+n = {n:<26}# the public number of records
+draws = {draws:<22}# how many posterior draws to release
+# purpose = "estimate"        # one good point estimate instead of draws of one posterior
+# row_norm = 1.5              # clip encoded rows to this norm; by default the root of the number of columns
+# prior_radius = 10.0         # a public guess of the size of the coefficients, in scaled units
+
+[budget]
+epsilon = 1.0
+delta = 1e-6
+
+[model]
+name = "LogisticRegression"   # any model of gibbsafe.models; its options may follow, like intercept = false
+"""
+
+LEDGER = """
+[ledger]                      # gibbsafe ledger open ledger.db#{account} --epsilon 3 --delta 1e-6 --adjacency replace-one
+account = {quoted}
+url = "ledger.db"             # a SQLite file beside this one, or postgresql://user@host/database
+"""
+
+BLANK_COLUMN = """
+[columns.{name}]
+# bounds = [low, high]        # a number between public bounds; values outside are clipped
+# transform = "log1p"         # log(1 + x), for amounts
+# levels = ["a", "b"]         # or a category with these levels, one-hot
+# other = "b"                 # the level for values that are not declared; without it they are refused
+# missing = 0                 # the public value for missing entries; without it they are refused
+"""
+
+
+def _quoted(text: str) -> str:
+    """Return a TOML string or quoted key: JSON's escapes are TOML's."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _head(title: str, n: int, draws: int) -> str:
+    return HEAD.format(title=title, n=n, draws=draws)
+
+
+def blank_study(names: Sequence[str], target: str | None, table: str) -> str:
+    """Return a commented study that lists the columns by name and asks for their bounds.
+
+    >>> print(blank_study(["age", "outcome"], "outcome", "t.csv").splitlines()[-4])
+    # transform = "log1p"         # log(1 + x), for amounts
+    """
+    for name in (name for name in names if names.count(name) > 1):
+        raise ParameterError(f"column {name!r}: is there more than once; rename it in the table")
+    if "" in names:
+        raise ParameterError("a column has no name; name it in the table")
+    if target is not None and target not in names:
+        raise ParameterError(f"target = {target!r}: not a column of {table}")
+    head = _head(_quoted(table), 0, 1)
+    response = f"""
+[target]
+name = {_quoted(target or "")}  # the response column; leave this table out for models without one
+# labels = ["no", "yes"]      # two outcomes, the positive one last
+# bounds = [low, high]        # or a number, with bounds where the model needs them
+"""
+    columns = "".join(BLANK_COLUMN.format(name=_quoted(name)) for name in names if name != target)
+    return head + LEDGER.format(account="mydata", quoted='"mydata"') + response + columns
+
+
+def example_study() -> str:
+    """Return a study of `example_table`, with bounds as a pathologist would write them down unseen."""
+    from gibbsafe.cli.demonstration import BOUNDS
+
+    head = _head('"Breast cancer: benign or malignant"', 569, 5)
+    head = head.replace("# row_norm = 1.5  ", "row_norm = 1.2    ").replace("# prior_radius = 10.0  ", "prior_radius = 20.0    ")
+    columns = "".join(f"\n[columns.{_quoted(name)}]\nbounds = [{low}, {high}]\n" for name, (low, high) in BOUNDS.items())
+    target = '\n[target]\nname = "benign"\nlabels = [0, 1]               # the positive one last\n'
+    return head + LEDGER.format(account="patients", quoted='"patients"') + target + columns
+
+
+def example_table() -> str:
+    """Return three measurements and the outcome of scikit-learn's breast-cancer data, as CSV."""
+    from gibbsafe.cli.demonstration import BOUNDS, COLUMNS
+
+    try:
+        from sklearn.datasets import load_breast_cancer
+    except ImportError as error:
+        raise GibbsafeError("scikit-learn is not installed: install gibbsafe[sklearn] for the example") from error
+    features, labels = load_breast_cancer(return_X_y=True)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*BOUNDS, "benign"])
+    writer.writerows([*row, label] for row, label in zip(features[:, COLUMNS].tolist(), labels.tolist(), strict=True))
+    return text.getvalue()

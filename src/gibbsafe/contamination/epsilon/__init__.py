@@ -1,0 +1,1 @@
+"""ε of contaminated posteriors, estimated by simulation."""

@@ -1,0 +1,1 @@
+"""Contaminated models: likelihoods, contaminating densities, and their declaration."""

@@ -1,0 +1,1 @@
+"""Posteriors of contaminated records, and draws from them."""

@@ -1,0 +1,288 @@
+"""Columns of a table as a study declares them: public bounds, levels, transforms and fallbacks, and how they become numbers.
+
+Nothing here is inferred from data. A value inside the declared domain always has a code; a value outside it is refused, or goes
+to the declared catch-all level or the declared value for missing entries.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gibbsafe._types import Floats
+from gibbsafe._validate import choice, fail, real
+from gibbsafe.domains.interval import Interval
+from gibbsafe.domains.labels import Categories
+from gibbsafe.domains.numbers import as_numbers
+from gibbsafe.errors import DomainError
+
+__all__ = ["Column", "check_names", "no_features", "no_target", "only_numbers"]
+
+Level: TypeAlias = str | int | float | bool
+
+KINDS = ("number", "category", "label")
+TRANSFORMS = ("log1p",)
+SCALES = ("centred", "unit")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One declared column.
+
+    Args:
+        name: the column's name in the table.
+        kind: ``"number"``, ``"category"`` (one-hot as a feature) or ``"label"`` (outcomes of a target, the positive one last).
+        bounds: (low, high) of a number, in the table's units, before the transform.
+        levels: the declared values of a category or label.
+        transform: ``"log1p"`` takes log(1 + x) after clipping to the bounds; bounds must then be above −1.
+        other: the level to which undeclared values go; without it they are refused.
+        missing: the public value (a number, or a level) that stands for missing entries; without it they are refused.
+        scale: how linear models map a number: ``"centred"`` to [−1, 1], ``"unit"`` to [0, 1].
+
+    >>> Column("income", bounds=(0, 99), transform="log1p").values([0.0, 1e9]).round(3)
+    array([0.   , 4.605])
+    >>> Column("ward", kind="category", levels=("a", "b", "?"), other="?").codes(["b", "z"])
+    array([1, 2])
+    """
+
+    name: str
+    kind: str = "number"
+    bounds: tuple[float, float] | None = None
+    levels: tuple[Level, ...] | None = None
+    transform: str | None = None
+    other: Level | None = None
+    missing: Level | None = None
+    scale: str = "centred"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            fail("column name", self.name, "a text that is not empty")
+        choice(self._of("kind"), self.kind, KINDS)
+        choice(self._of("scale"), self.scale, SCALES)
+        if self.kind == "number":
+            self._check_number()
+        else:
+            self._check_levels()
+
+    def _of(self, field: str) -> str:
+        return f"column {self.name!r}, {field}"
+
+    def _check_number(self) -> None:
+        for field in ("levels", "other"):
+            if getattr(self, field) is not None:
+                fail(self._of(field), getattr(self, field), "left out for a number; levels make a category")
+        if self.bounds is not None:
+            if not isinstance(self.bounds, tuple | list) or len(self.bounds) != 2:
+                fail(self._of("bounds"), self.bounds, "a pair [low, high]")
+            low, high = (real(self._of("bounds"), end) for end in self.bounds)
+            if not low < high or not math.isfinite(high - low):
+                fail(self._of("bounds"), [low, high], "a pair [low, high] with low < high and a finite difference")
+            object.__setattr__(self, "bounds", (low, high))
+        if self.transform is not None:
+            choice(self._of("transform"), self.transform, TRANSFORMS)
+            if self.bounds is None or self.bounds[0] <= -1:
+                fail(self._of("transform"), self.transform, "with bounds above -1, so that log(1 + x) exists")
+        if self.missing is not None:
+            object.__setattr__(self, "missing", real(self._of("missing"), self.missing))
+
+    def _check_levels(self) -> None:
+        for field in ("bounds", "transform"):
+            if getattr(self, field) is not None:
+                fail(self._of(field), getattr(self, field), f"left out for a {self.kind}")
+        if not isinstance(self.levels, tuple | list) or not self.levels:
+            fail(self._of("levels"), self.levels, "a list of the values that may occur")
+        for level in self.levels:
+            if not isinstance(level, str | bool | numbers.Real) or (isinstance(level, float) and not math.isfinite(level)):
+                fail(self._of("levels"), level, "texts, numbers or truth values")
+        if len({type(level) is str for level in self.levels}) > 1:
+            fail(self._of("levels"), list(self.levels), "all texts or all numbers")
+        if len(set(self.levels)) != len(self.levels):
+            fail(self._of("levels"), list(self.levels), "different values")
+        object.__setattr__(self, "levels", tuple(self.levels))
+        for field in ("other", "missing"):
+            value = getattr(self, field)
+            if value is not None and value not in self.levels:
+                fail(self._of(field), value, f"one of the levels {list(self.levels)}")
+
+    # -- shape ---------------------------------------------------------------------------------------------------
+
+    @property
+    def width(self) -> int:
+        """How many columns of numbers it becomes as a feature of a linear model."""
+        return 1 if self.kind == "number" else len(self._levels)
+
+    @property
+    def encoded_names(self) -> tuple[str, ...]:
+        """Their names: the column's own, or ``column=level`` for every level."""
+        return (self.name,) if self.kind == "number" else tuple(f"{self.name}={level}" for level in self._levels)
+
+    @property
+    def _levels(self) -> tuple[Level, ...]:
+        assert self.levels is not None
+        return self.levels
+
+    @property
+    def interval(self) -> Interval:
+        """Bounds after the transform; refused where none are declared."""
+        if self.bounds is None:
+            fail(self._of("bounds"), None, "declared", "write bounds = [low, high], or levels = [...] for a category")
+        return Interval(*(float(end) for end in self._transformed(np.array(self.bounds))))
+
+    def _transformed(self, values: Floats) -> Floats:
+        return np.log1p(values) if self.transform == "log1p" else values
+
+    # -- values --------------------------------------------------------------------------------------------------
+
+    def values(self, raw: Any, on_invalid: str = "error") -> Floats:
+        """Return a number's entries as float64: clipped to the bounds, transformed, missing ones replaced.
+
+        Entries that are no numbers are refused, or with ``on_invalid="replace"`` count as missing.
+
+        Missing entries without a declared value stay NaN and infinities stay infinite: both are outside the domain, and the
+        model refuses or replaces them.
+        """
+        numeric = _as_floats(raw, self.name, on_invalid)
+        if self.missing is not None:
+            numeric = np.where(np.isnan(numeric), float(self.missing), numeric)
+        inside = numeric if self.bounds is None else np.clip(numeric, *self.bounds)
+        return np.where(np.isfinite(numeric), self._transformed(inside), numeric)
+
+    def codes(self, raw: Any, on_invalid: str = "error") -> npt.NDArray[np.intp]:
+        """Return the position of each entry's level; undeclared ones go to ``other``, missing ones to ``missing``.
+
+        Where neither is declared they are refused, or with ``on_invalid="replace"`` read as the first level.
+        """
+        distinct, positions = _dictionary(raw)
+        known = {level: index for index, level in enumerate(self._levels)}
+        fallback = 0 if on_invalid == "replace" else -1
+        unknown = fallback if self.other is None else known[self.other]
+        absent = unknown if self.missing is None else known[self.missing]
+        table = [_code(value, known, unknown, absent) for value in distinct]
+        codes = np.array([*table, absent], dtype=np.intp)[positions]  # missing entries have the last position
+        if (codes < 0).any():
+            row = int(np.argmax(codes < 0))
+            value = distinct[positions[row]] if positions[row] < len(distinct) else None
+            raise DomainError(
+                f"column {self.name!r}: an entry is missing or no declared level; declare missing or other, or clean the table",
+                private=f"row {row} is {'missing' if _is_missing(value, known) else repr(value)}",
+            )
+        return codes
+
+    def design(self, raw: Any, on_invalid: str = "error") -> Floats:
+        """Return (n, width) numbers in the table's units: the number itself after its transform, or 0 and 1 per level."""
+        if self.kind == "number":
+            return self.values(raw, on_invalid)[:, None]
+        codes = self.codes(raw, on_invalid)
+        hot = np.zeros((len(codes), self.width))
+        hot[np.arange(len(codes)), codes] = 1.0
+        return hot
+
+    def categories(self) -> Categories:
+        """Return levels and catch-all as a domain."""
+        return Categories(self._levels, self.other)
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data, defaults left out."""
+        stated = {field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) != field.default}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in stated.items()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Column:
+        """Rebuild a column from `to_dict`'s data; unknown keys are refused with the nearest known ones."""
+        for key in data:
+            choice(f"column {data.get('name')!r}, key", key, [field.name for field in fields(cls)])
+        return cls(**data)
+
+
+def _code(value: Any, known: Mapping[Any, int], unknown: int, absent: int) -> int:
+    return absent if _is_missing(value, known) else known.get(value, unknown)
+
+
+def _is_missing(value: Any, known: Mapping[Any, int]) -> bool:
+    """Whether an entry counts as missing: none, NaN, or an empty text that is not a declared level."""
+    return value is None or (isinstance(value, float) and math.isnan(value)) or (value == "" and "" not in known)
+
+
+def _as_floats(raw: Any, name: str, on_invalid: str = "error") -> Floats:
+    """Return numbers as float64, missing ones as NaN; what is not numeric is refused, or NaN too."""
+    from_arrow = hasattr(raw, "cast")
+    if from_arrow:
+        import pyarrow as pa
+
+        allowed = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
+        if any(is_kind(raw.type) for is_kind in allowed):
+            return np.asarray(raw.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+        if on_invalid != "replace":
+            raise DomainError(f"column {name!r}: type {raw.type} is not numeric")
+        raw = raw.to_pylist()
+    return as_numbers(raw, f"column {name!r}", on_invalid)
+
+
+def _dictionary(raw: Any) -> tuple[list[Any], npt.NDArray[np.intp]]:
+    """Return the distinct values of a column and the position of each entry among them; missing ones come after the last."""
+    if hasattr(raw, "dictionary_encode"):
+        import pyarrow as pa
+
+        if pa.types.is_nested(raw.type):
+            return _dictionary(raw.to_pylist())
+        encoded = raw if pa.types.is_dictionary(raw.type) else raw.dictionary_encode()
+        if hasattr(encoded, "unify_dictionaries"):  # a column in several chunks
+            encoded = encoded.unify_dictionaries().combine_chunks()
+        distinct = encoded.dictionary.to_pylist()
+        positions = encoded.indices.fill_null(len(distinct)) if encoded.indices.null_count else encoded.indices
+        return distinct, np.asarray(positions.to_numpy(zero_copy_only=False), dtype=np.intp)
+    listed = raw.tolist() if isinstance(raw, np.ndarray) else list(raw)
+    order: dict[Any, int] = {}
+    positions_of = np.array([order.setdefault(_hashable(value), len(order)) for value in listed], dtype=np.intp)
+    return list(order), positions_of
+
+
+def _hashable(value: Any) -> Any:
+    """Return the value, or for a list and its like something that equals no level."""
+    try:
+        hash(value)
+    except TypeError:
+        return ("no level", repr(value))
+    return value
+
+
+# -- what a model asks of a study's columns ------------------------------------------------------------------------------
+
+
+def no_features(features: Sequence[Column], model: str) -> None:
+    """Refuse feature columns for a model that reads its target only."""
+    if features:
+        fail("columns", [column.name for column in features], f"left out: {model} reads the [target] column alone")
+
+
+def no_target(target: Column | None, model: str) -> None:
+    """Refuse a target for a model of the columns themselves."""
+    if target is not None:
+        fail("target", target.name, f"left out: {model} has no response; declare it under [columns] if it is a variable")
+
+
+def only_numbers(features: Sequence[Column]) -> Sequence[Column]:
+    """Return the columns if there are some and all are numbers."""
+    if not features:
+        fail("columns", [], "at least one number with bounds")
+    for column in features:
+        if column.kind != "number":
+            fail(f"column {column.name!r}, kind", column.kind, "a number with bounds for this model")
+    return features
+
+
+def check_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ...] | None:
+    """Return column names as a tuple, None if none are declared; refuse what does not name every column once."""
+    if names is None:
+        return None
+    if len(names) != dimension or len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
+        fail("feature_names", tuple(names), f"{dimension} different names")
+    return tuple(names)

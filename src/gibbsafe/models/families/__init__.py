@@ -1,0 +1,1 @@
+"""Families: a likelihood whose prior is part of the declaration."""

@@ -1,0 +1,134 @@
+"""Families: a likelihood whose prior is part of the declaration, so that the posterior has a closed form.
+
+A family's prior keeps to parameters where the log-likelihood of one record varies little (Dimitrakakis et al. 2017): the
+posterior itself is then private, by the range of the log-likelihood difference over the trimmed parameters, for any number of
+records. The plan may temper the likelihood by β as for every other model.
+
+To add a family, copy `beta_bernoulli.py`: declaration and checks, `constants`, `encode`, `posterior`; a posterior with `values`,
+`support` and, where it has one, `hockey_stick` (`gibbsafe.posteriors`); and its draws (`gibbsafe.samplers.trimmed`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gibbsafe._numerics import up
+from gibbsafe._types import Floats
+from gibbsafe._validate import fail, real
+from gibbsafe.data.blocks import Blocks
+from gibbsafe.errors import PremiseError
+from gibbsafe.models.base import Model
+from gibbsafe.posteriors.protocols import ExactPosterior
+from gibbsafe.posteriors.stage import Stage
+from gibbsafe.privacy import Adjacency, Metric, MetricDP
+from gibbsafe.theorems import Constants, get
+
+__all__ = ["Family", "check_trim"]
+
+
+def check_trim(name: str, trim: Any, low: float, high: float) -> tuple[float, float]:
+    """Return trim points (a, b) with low ≤ a < b ≤ high; refuse reversed ones and what lies outside the support."""
+    if not isinstance(trim, tuple | list) or len(trim) != 2:
+        fail(name, trim, "a pair (a, b) with a < b")
+    a, b = (real(name, end) for end in trim)
+    if not low <= a < b <= high:
+        fail(name, (a, b), f"a pair (a, b) with {low:g} ≤ a < b ≤ {high:g}")
+    return a, b
+
+
+class Family(Model):
+    """A likelihood with a declared prior; draws are in the user's units."""
+
+    theorems: ClassVar[tuple[str, ...]] = (
+        "bounded-range",
+        "exponential-mechanism",
+        "bounded-difference",
+        "lipschitz-metric",
+        "stochastic-lipschitz",
+    )
+    samplers: ClassVar[tuple[str, ...]] = ("trimmed",)
+    declares_prior = True
+    #: The metric on records under which the paper states this family's privacy.
+    metric: ClassVar[Metric]
+
+    @abstractmethod
+    def posterior(self, data: Blocks, stage: Stage, centre: Floats) -> ExactPosterior:
+        """Return the posterior on encoded records, tempered by the stage's β."""
+
+    @property
+    def trimmed(self) -> bool:
+        """Families keep to a trimmed set unless they say otherwise."""
+        return True
+
+    @property
+    @abstractmethod
+    def resolution(self) -> float:
+        """The smallest public length that matters: the width of the trimmed parameters."""
+
+    def grid(self, stages: tuple[Stage, ...]) -> float:
+        """Return the power of two below 2⁻⁴⁰ of `resolution`."""
+        return 2.0 ** math.floor(math.log2(self.resolution) - 40)
+
+    def describe_prior(self, stage: Stage) -> dict[str, Any]:
+        """Return the declared prior: its parameters and trim points."""
+        return {name: value for name, value in self.to_dict().items() if name in self.prior_fields}
+
+    #: Which fields of the declaration describe the prior.
+    prior_fields: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Between which ends every parameter lies; None where that does not describe the support."""
+        return getattr(self, "trim", None)
+
+    def outside(self, draws: Floats, grid: float) -> str | None:
+        """Return that a draw lies outside the trim."""
+        if self.ends is None:
+            return None
+        low, high = self.ends
+        room = grid + 1e-12 * max(abs(low), abs(high))
+        return "a draw is outside the trim" if (draws < low - room).any() or (draws > high + room).any() else None
+
+    # -- the paper's metric --------------------------------------------------------------------------------------
+
+    def metric_constants(self) -> Constants:
+        """Return the constants that the paper's theorems use, for one record per person."""
+        return self.constants(np.empty(0), adjacency=Adjacency.REPLACE_ONE, n=None, rows_per_person=1)
+
+    def metric_guarantee(self, inverse_temperature: float = 1.0) -> MetricDP:
+        """Return the claim 2βL per unit of the family's metric (Theorem 8.1)."""
+        theorem = get("lipschitz-metric")
+        return theorem.metric_guarantee(  # type: ignore[attr-defined, no-any-return]
+            self.metric_constants(), self.metric, inverse_temperature
+        )
+
+    def lipschitz_at(self, thetas: Floats) -> Floats:
+        """Return ℓ(θ), the Lipschitz constant of x ↦ log p_θ(x) under the metric, for each row of ``thetas``."""
+        raise PremiseError(f"lipschitz_at: {self.name} does not state the Lipschitz constant of a parameter")
+
+    def prior_mass_below(self, lipschitz: float) -> float:
+        """Return ξ(Θ_L), the prior mass of the parameters with ℓ(θ) ≤ L (a lower bound)."""
+        raise PremiseError(f"prior_mass_below: {self.name} does not state the mass of Lipschitz parameters")
+
+    def ranges(self, replace: float, single: float, rows_per_person: int) -> dict[str, Any]:
+        """Return the range constants of one person, from those of a replaced record and of an added one.
+
+        A person with up to k records may be replaced by one with fewer: up to k replacements, or removals for the rest.
+        """
+        pair = replace if rows_per_person == 1 else max(replace, single)
+        return {"difference_range": up(pair * rows_per_person), "loss_range": up(single * rows_per_person)}
+
+    def block_ranges(self, widths: Sequence[float], rows_per_person: int) -> dict[str, Any]:
+        """Return the same per independent block of parameters: 2w for a replaced record, w for an added one, times the rows.
+
+        All rows of a person may vary the same block, so each block's range is multiplied.
+        """
+        if len(widths) == 1:
+            return self.ranges(2 * widths[0], widths[0], rows_per_person)
+        single = tuple(up(width * rows_per_person) for width in widths)
+        return {"difference_range": tuple(2 * width for width in single), "loss_range": single}

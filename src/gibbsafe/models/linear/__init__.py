@@ -1,0 +1,1 @@
+"""Models of a linear predictor: a convex loss and a Gaussian prior that the plan sets."""

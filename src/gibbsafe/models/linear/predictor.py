@@ -1,0 +1,258 @@
+"""Models on a linear predictor: features with public bounds, an optional intercept, one joint scaling."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from gibbsafe._types import Floats
+from gibbsafe._validate import count, fail
+from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.options import EncodingOptions
+from gibbsafe.data.sources import is_table, read_columns, read_records
+from gibbsafe.domains.ball import Ball, clip_rows
+from gibbsafe.domains.box import Box
+from gibbsafe.domains.column import Column, check_names
+from gibbsafe.domains.encoding import Design
+from gibbsafe.domains.numbers import as_matrix, require_finite
+from gibbsafe.errors import DomainError
+from gibbsafe.models.base import GibbsModel
+from gibbsafe.privacy import Adjacency
+from gibbsafe.theorems import Constants
+
+__all__ = ["LinearModel"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearModel(GibbsModel):
+    """A loss f(xᵀθ) of rows x = (features, 1), scaled jointly so that every row *with its intercept* has norm at most 1.
+
+    Args:
+        dimension: number of features.
+        radius: features are rows of norm at most this, in the user's units (default 1), or instead of it
+        bounds: a (low, high) pair per feature; each is clipped and mapped to [−1, 1], and the row is clipped to
+        row_norm: in these units (default √dimension).
+        columns: a `gibbsafe.domains.Column` per column of a table instead of bounds: categories become one 0/1 column per level,
+            numbers are mapped by their bounds, and the row is clipped to ``row_norm`` (default: the root of their number).
+        intercept: whether a constant column 1 is appended.
+        feature_names: names of the columns, needed to read tables by name.
+        target: name of the response column in tables.
+    """
+
+    dimension: int
+    radius: float | None = None
+    bounds: tuple[tuple[float, float], ...] | None = None
+    row_norm: float | None = None
+    intercept: bool = True
+    feature_names: tuple[str, ...] | None = None
+    target: str = "y"
+    columns: tuple[Column, ...] | None = None
+    _domain: Ball | Box | Design = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dimension", count("dimension", self.dimension))
+        if self.radius is not None and not (self.bounds is None and self.columns is None):
+            fail("radius", self.radius, "left out when bounds or columns are declared (row_norm clips rows then)")
+        domain: Ball | Box | Design
+        if self.columns is not None:
+            domain = self._declare_columns(self.columns)
+        elif self.bounds is not None:
+            domain = Box(self.bounds, self.row_norm)
+            if domain.dimension != self.dimension:
+                fail("bounds", f"{domain.dimension} pairs", f"one per feature ({self.dimension})")
+            object.__setattr__(self, "bounds", Box(self.bounds).bounds)
+        else:
+            if self.row_norm is not None:
+                fail("row_norm", self.row_norm, "left out without bounds (radius clips rows then)")
+            domain = Ball(self.dimension, 1.0 if self.radius is None else self.radius)
+            object.__setattr__(self, "radius", domain.radius)
+        object.__setattr__(self, "_domain", domain)
+        if not isinstance(self.intercept, bool):
+            fail("intercept", self.intercept, "True or False")
+        object.__setattr__(self, "feature_names", check_names(self.feature_names, self.dimension))
+
+    def _declare_columns(self, columns: Sequence[Column | Mapping[str, Any]]) -> Design:
+        """Return the domain of declared columns; it settles names and dimension."""
+        listed = tuple(column if isinstance(column, Column) else Column.from_dict(column) for column in columns)
+        domain = Design(listed, self.row_norm)
+        if self.bounds is not None:
+            fail("bounds", self.bounds, "left out when columns are declared")
+        if domain.dimension != self.dimension:
+            fail("dimension", self.dimension, f"the number of encoded columns ({domain.dimension})")
+        object.__setattr__(self, "columns", listed)
+        object.__setattr__(self, "feature_names", domain.names)
+        return domain
+
+    @classmethod
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+        """Return the model that a study declares: features by `Design`, the response by the target column."""
+        if target is None:
+            fail("target", None, f"declared for {cls.name}", "write a [target] table with the name of the response column")
+        dimension = sum(column.width for column in features)
+        return cls(dimension=dimension, columns=tuple(features), target=target.name, **cls._of_target(target), **options)
+
+    @classmethod
+    def _of_target(cls, target: Column) -> dict[str, Any]:
+        """Return what a target column says of the response."""
+        if target.kind != "number":
+            fail("target", target.name, f"a number for {cls.name}, without labels")
+        return {}
+
+    # -- geometry ------------------------------------------------------------------------------------------------
+
+    @property
+    def domain(self) -> Ball | Box | Design:
+        """The declared domain of the features."""
+        return self._domain
+
+    @property
+    def row_scale(self) -> float:
+        """Factor by which encoded rows, intercept included, are brought to norm at most 1 (erratum E3: √(r² + 1))."""
+        return 1 / (math.hypot(self.domain.radius, 1.0) if self.intercept else self.domain.radius)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Features in order, the intercept last."""
+        features = self.feature_names or tuple(f"x{k}" for k in range(self.dimension))
+        return (*features, "intercept") if self.intercept else features
+
+    def constants(self, prior_precision: Floats, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
+        """Return Lipschitz constants per block (features, intercept), smoothness, and the prior's precisions."""
+        slope = self.loss.lipschitz * rows_per_person
+        lengths = [self.domain.radius * self.row_scale] + ([self.row_scale] if self.intercept else [])
+        precisions = [float(prior_precision[: self.dimension].min())] + ([float(prior_precision[-1])] if self.intercept else [])
+        differences = self._difference_blocks(precisions)
+        public = adjacency == Adjacency.REPLACE_ONE and n is not None
+        return Constants(
+            lipschitz=tuple(slope * length for length in lengths),
+            difference_lipschitz=None if differences is None else tuple(rows_per_person * block for block in differences),
+            convex=True,
+            smoothness=self.loss.smoothness if math.isfinite(self.loss.smoothness) else None,
+            prior_precision=tuple(precisions),
+            prior_smoothness=float(prior_precision.max()),
+            n=n if public else None,
+            maximum_n=n * rows_per_person if public and n is not None and rows_per_person > 1 else None,
+            dimension=self.parameters,
+        )
+
+    def row_reach(self, prior_precision: Floats) -> float:
+        """Return the same with features and intercept apart, each of bounded length."""
+        if self.ball is not None:
+            return super().row_reach(prior_precision)
+        features = (self.domain.radius * self.row_scale) ** 2 / float(prior_precision[: self.dimension].min())
+        return features + (self.row_scale**2 / float(prior_precision[-1]) if self.intercept else 0.0)
+
+    def _difference_blocks(self, precisions: list[float]) -> tuple[float, ...] | None:
+        """Bounds per block on the gradient of a loss difference under whole-row replacement, where they are below 2L.
+
+        A person with k rows may be replaced by one with fewer: k times these bounds cover it if no single row's gradient,
+        weighted by the precisions, is above them (a test of every model, `test_census.py`).
+        """
+        return None
+
+    def _column_scale(self) -> Floats:
+        return self.domain.scale * self.row_scale
+
+    def to_original(self, scaled: Floats) -> Floats:
+        """Undo the joint scaling and the affine map of the bounds."""
+        draws = np.atleast_2d(scaled)
+        coefficients = draws[:, : self.dimension] * self._column_scale()
+        if not self.intercept:
+            return coefficients
+        constant = draws[:, -1] * self.row_scale - coefficients @ self.domain.offset
+        return np.column_stack([coefficients, constant])
+
+    def from_original(self, original: Floats) -> Floats:
+        """Apply them again."""
+        draws = np.atleast_2d(np.asarray(original, dtype=np.float64))
+        features = draws[:, : self.dimension] / self._column_scale()
+        if not self.intercept:
+            return features
+        constant = (draws[:, -1] + draws[:, : self.dimension] @ self.domain.offset) / self.row_scale
+        return np.column_stack([features, constant])
+
+    def reach(self, draws: Floats) -> Floats:
+        """Return Σ_j |terms| of `from_original`: a feature has one, the intercept one per feature and its own."""
+        base = np.abs(self.from_original(np.zeros((1, draws.shape[1]))))
+        size = np.abs(draws)
+        features = size[:, : self.dimension] / np.abs(self._column_scale())
+        if not self.intercept:
+            return np.asarray(features + base)
+        constant = (size[:, -1] + size[:, : self.dimension] @ np.abs(self.domain.offset)) / self.row_scale
+        return np.asarray(np.column_stack([features, constant]) + base)
+
+    def precision_to_original(self, scaled: Floats) -> Floats:
+        """Divide by the squared scale; the intercept's is that of the predictor at the origin of the encoding."""
+        scale = np.append(self._column_scale(), self.row_scale) if self.intercept else self._column_scale()
+        return np.asarray(scaled / scale**2)
+
+    def precision_from_original(self, original: Floats) -> Floats:
+        """Return the inverse of `precision_to_original`."""
+        return np.asarray(original / self.precision_to_original(np.ones(self.parameters)))
+
+    # -- records -------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _encode_response(self, response: Any, on_invalid: str) -> Floats:
+        """Return the response column as numbers."""
+
+    def encode_features(self, features: Any, on_invalid: str = "error", storage: str = "float64") -> Floats:
+        """Return scaled rows, intercept appended, each of norm at most 1; used for training and prediction alike."""
+        matrix = as_matrix(self._design(features, on_invalid), self.dimension, on_invalid=on_invalid)
+        replacement = self.domain.replacement() if on_invalid == "replace" else None
+        encoded = clip_rows(self.domain.encode(require_finite(matrix, replacement)), self.domain.radius)
+        rows = np.empty((len(encoded), self.parameters), dtype=np.dtype(storage))
+        rows[:, : self.dimension] = encoded * self.row_scale
+        clip_rows(rows[:, : self.dimension], self.domain.radius * self.row_scale)  # again, after conversion to storage
+        if self.intercept:
+            rows[:, -1] = np.nextafter(np.asarray(self.row_scale, dtype=storage), np.asarray(0, dtype=storage))  # not above
+        return rows
+
+    def _design(self, features: Any, on_invalid: str) -> Any:
+        """Return declared columns, from a table or by name, as numbers; an array is the design matrix itself."""
+        if not isinstance(self.domain, Design):
+            return features
+        named = read_columns(features, self.domain.columns) if is_table(features) else features
+        return self.domain.read(named, on_invalid) if isinstance(named, Mapping) else named
+
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+        """Return the records as blocks; margin losses carry the label in the row."""
+        features, response = read_records(data, self.feature_names, self.target, options.on_invalid, self.columns)
+        rows = self.encode_features(features, options.on_invalid, options.storage)
+        targets = self._encode_response(response, options.on_invalid)
+        if len(targets) != len(rows):
+            raise DomainError("X, y: not of the same number of rows", private=f"{len(rows)} rows, {len(targets)} responses")
+        if self.loss.margin:
+            rows *= targets[:, None].astype(rows.dtype)
+            return Blocks(rows)
+        return Blocks(rows, targets)
+
+    @abstractmethod
+    def _extreme_responses(self) -> tuple[Any, ...]:
+        """Return the responses at the ends of the declared domain."""
+
+    def corners(self) -> list[Any]:
+        """Return rows at the clip along the first axis and the diagonal, and the middle, each with every extreme response."""
+        axis, diagonal = np.eye(1, self.dimension)[0], np.ones(self.dimension)
+        directions = [axis, -axis] + ([diagonal, -diagonal] if self.dimension > 1 else []) + [0 * axis]
+        reach = self.domain.radius / self.domain.scale
+        rows = [self.domain.offset + direction / max(1.0, float(np.linalg.norm(direction))) * reach for direction in directions]
+        return [(row[None], np.array([response])) for row in rows for response in self._extreme_responses()]
+
+    def _declaration(self, **more: Any) -> dict[str, Any]:
+        """Return the declaration common to linear models."""
+        fields: dict[str, Any] = {"name": self.name, "dimension": self.dimension}
+        if self.columns is not None:
+            fields |= {"columns": [column.to_dict() for column in self.columns], "row_norm": self.row_norm}
+        elif self.bounds is None:
+            fields["radius"] = self.radius
+        else:
+            fields |= {"bounds": [list(pair) for pair in self.bounds], "row_norm": self.row_norm}
+        fields |= {"intercept": self.intercept, "target": self.target}
+        fields["feature_names"] = None if self.feature_names is None else list(self.feature_names)
+        return fields | more

@@ -1,0 +1,46 @@
+"""Linear models of a numeric response, whose losses are functions of the residual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gibbsafe._types import Floats
+from gibbsafe.domains.numbers import as_column, require_finite
+from gibbsafe.models.linear.predictor import LinearModel
+
+__all__ = ["LinearRegressor"]
+
+#: Responses beyond this many units are moved there. Slopes are at their limit long before (to double precision), so only
+#: predictors as large would notice, and products in single precision stay finite.
+FARTHEST = 2.0**80
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearRegressor(LinearModel):
+    """A loss of the residual y − xᵀθ that is Lipschitz in the residual.
+
+    The gradient in θ is ψ(y − xᵀθ)x with bounded ψ, whatever y is: **no bound on the response is needed**. Any finite number is
+    a response; NaN and infinities are outside the domain, refused or replaced by 0. Rows are scaled, responses are not, so scaled
+    parameters are in the response's units.
+    """
+
+    def _encode_response(self, response: Any, on_invalid: str) -> Floats:
+        farthest = FARTHEST * self.parameter_scale
+        return np.clip(read_response(response, 0.0 if on_invalid == "replace" else None), -farthest, farthest)
+
+    def _extreme_responses(self) -> tuple[Any, ...]:
+        far = 1e6 * self.parameter_scale
+        return -far, far
+
+    def predict(self, features: Any, draws: Floats) -> Floats:
+        """Return the predictor of each row, averaged over draws in the user's units."""
+        return np.asarray(self.encode_features(features) @ self.from_original(draws).mean(axis=0))
+
+
+def read_response(response: Any, replacement: float | None) -> Floats:
+    """Return the response as one column of finite numbers; invalid entries are refused, or replaced by a public value."""
+    column = as_column(response, "y", "error" if replacement is None else "replace")
+    return require_finite(column[:, None], replacement, "y")[:, 0]

@@ -1,0 +1,1 @@
+"""Models of a centre: a mean, a robust location, a log-odds."""

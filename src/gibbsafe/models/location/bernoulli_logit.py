@@ -1,0 +1,105 @@
+"""A proportion on the logit scale: Bernoulli data with a logit-normal prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from gibbsafe._types import Floats
+from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.options import EncodingOptions
+from gibbsafe.data.sources import read_response
+from gibbsafe.domains.column import Column, no_features
+from gibbsafe.domains.labels import Labels, check_labels
+from gibbsafe.losses.base import Loss
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.models.base import GibbsModel, register
+from gibbsafe.models.linear.classifier import labels_of
+from gibbsafe.privacy import Adjacency
+from gibbsafe.theorems import Constants
+
+__all__ = ["BernoulliLogit"]
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class BernoulliLogit(GibbsModel):
+    """Outcomes y = ±1 with loss log(1 + e^{−yθ}) and a normal prior on the logit θ (Minami et al. 2016, Example 17).
+
+    ``labels=(a, b)`` are declared; θ is the logit of the share of b. Two different outcomes differ by exactly θ in loss, since
+    log(1 + e^{−θ}) − log(1 + e^{θ}) = −θ: the difference constant under replacement is 1, half of the 2L that the example uses,
+    and equally 1 under addition or removal. Data: one column of labels, or a table with the column ``target``.
+
+    >>> model = BernoulliLogit()
+    >>> model.probability(np.array([[0.0], [2.0]])).round(3)
+    array([0.5  , 0.881])
+    """
+
+    name = "BernoulliLogit"
+    is_likelihood = True
+    samplers = ("inverse-cdf", "shell", "proximal", "langevin")
+    labels: tuple[Any, Any] = (0, 1)
+    target: str = "y"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", check_labels(self.labels))
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The logit."""
+        return ("logit",)
+
+    @property
+    def loss(self) -> Loss:
+        """Logistic loss of the margin yθ."""
+        return LogisticLoss()
+
+    def constants(self, prior_precision: Floats, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
+        """Return the constants; the difference of two records is linear in θ with slope 0 or ±1."""
+        precision, public = float(prior_precision[0]), adjacency == Adjacency.REPLACE_ONE and n is not None
+        return Constants(
+            lipschitz=(float(rows_per_person),),
+            difference_lipschitz=(float(rows_per_person),),
+            convex=True,
+            smoothness=self.loss.smoothness,
+            prior_precision=precision,
+            prior_smoothness=precision,
+            n=n if public else None,
+            maximum_n=n * rows_per_person if public and n is not None and rows_per_person > 1 else None,
+            dimension=1,
+        )
+
+    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+        """Return outcomes as rows ±1."""
+        outcomes = read_response(data, self.target)
+        signs = Labels(*self.labels).encode(outcomes, options.on_invalid)
+        return Blocks(signs[:, None].astype(options.storage))
+
+    def corners(self) -> list[Any]:
+        """Return one outcome of each label."""
+        return [np.array([label]) for label in self.labels]
+
+    def probability(self, draws: Floats) -> Floats:
+        """Return the share of the positive label that each draw stands for."""
+        return np.asarray(expit(np.asarray(draws)[:, 0]))
+
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+        """Return synthetic labels."""
+        return Labels(*self.labels).decode(generator.random(rows) < expit(draw[0]))
+
+    @classmethod
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+        """Return the model of a study's target column; it reads no features."""
+        no_features(features, cls.name)
+        labels = labels_of(target, cls.name)
+        assert target is not None
+        return cls(target=target.name, labels=labels, **options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data."""
+        return {"name": self.name, "labels": list(self.labels), "target": self.target}

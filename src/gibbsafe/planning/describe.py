@@ -1,0 +1,141 @@
+"""Plans as text that people read."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gibbsafe.privacy import Adjacency
+from gibbsafe.theorems import get
+
+if TYPE_CHECKING:
+    from gibbsafe.planning.plans import Plan
+
+__all__ = ["describe_plan", "duration", "table_of"]
+
+WIDTH = 22
+#: Seconds beyond which a plan says how to be quicker.
+LONG_SECONDS = 120.0
+
+
+def table_of(pairs: list[tuple[str, str]]) -> str:
+    """Return names and values in two columns."""
+    return "\n".join(f"  {name:<{WIDTH}}{value}" for name, value in pairs)
+
+
+def _precision(plan: Plan) -> str:
+    values = np.atleast_1d(plan.prior_precision)
+    return f"{values[0]:.6g}" if len(values) == 1 else f"{values.min():.4g} to {values.max():.4g}, one per parameter"
+
+
+def _declared_prior(plan: Plan) -> str:
+    return ", ".join(f"{name} {value}" for name, value in plan.model.describe_prior(plan.stages[-1]).items())
+
+
+def _radius(plan: Plan) -> list[tuple[str, str]]:
+    if plan.prior_radius is None:
+        return []
+    return [("prior radius", f"{plan.prior_radius:.4g} (public guess of |θ| in scaled units: the one knob worth turning)")]
+
+
+def _stages(plan: Plan) -> list[tuple[str, str]]:
+    """Return one pair of lines for one stage, or one line per stage."""
+    last = plan.stages[-1]
+    steps = "" if last.steps is None else f", {last.steps:,} {_step_name(plan)} of size {last.step:.3g}"
+    if len(plan.stages) == 1:
+        prior = ("prior precision", _precision(plan)) if last.prior_precision else ("prior", _declared_prior(plan))
+        return [("inverse temperature", f"{last.inverse_temperature:.6g}{steps}"), prior]
+    lines = []
+    for k, (stage, claim) in enumerate(zip(plan.stages, plan.stage_guarantees, strict=True), start=1):
+        centre = "the public centre" if stage.prior_centre is not None else "the draw before"
+        spread = 1 / np.sqrt(stage.prior_precision[0])
+        text = f"{claim}: inverse temperature {stage.inverse_temperature:.4g}, prior of sd {spread:.3g} around {centre}"
+        lines.append((f"stage {k}", text + ("" if stage.steps is None else f", {stage.steps:,} {_step_name(plan)}")))
+    return lines
+
+
+def _step_name(plan: Plan) -> str:
+    return "Langevin steps" if plan.sampler == "langevin" else "proximal rounds"
+
+
+def _convergence(plan: Plan) -> list[tuple[str, str]]:
+    """Return how far proximal rounds go, and what they cost beside an exact draw."""
+    last = plan.stages[-1]
+    if plan.sampler != "proximal" or last.step is None or last.steps is None:
+        return []
+    folds = last.steps * math.log1p(last.step)
+    exact = get("gaussian-dp").guarantee(plan.constants, inverse_temperature=last.inverse_temperature, adjacency=plan.adjacency)
+    share = plan.stage_guarantees[-1].gaussian().mu / math.sqrt(last.draws) / exact.gaussian().mu
+    text = f"τ = {folds:.2f} e-folds (start's share at most {math.exp(-folds):.2g}), μ_k/μ = {share:.4f} of an exact draw's price"
+    return [("convergence", text)]
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it."""
+    for size, unit in ((365.25 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.3g} {unit}"
+    return f"{seconds:.2g} seconds"
+
+
+def _work(plan: Plan) -> list[tuple[str, str]]:
+    """Return the bound on the expected work, for every data set, and what to do where it is long."""
+    work = plan.work
+    if not math.isfinite(work.passes):
+        return [("expected work", "no bound without a public number of records; it grows with their square at worst")]
+    text = f"at most {work.passes:,.0f} passes over the records"
+    if work.seconds is not None:
+        text += f", about {duration(work.seconds)} on one core"
+    lines = [("expected work", text + ", whatever the data")]
+    if work.seconds is not None and work.seconds > LONG_SECONDS and plan.theorem.name != "approximate-sampling":
+        remedy = "theorem = 'approximate-sampling' is quick where rows spread evenly over directions, at a slack of 1e-9"
+        lines.append(("", f"long: {remedy}"))
+    return lines
+
+
+def describe_plan(plan: Plan) -> str:
+    """Return the plan: what is claimed and why, what it buys, what else was considered."""
+    known = plan.adjacency == Adjacency.REPLACE_ONE
+    utility, model = plan.utility, plan.model
+    unit = "" if plan.rows_per_person == 1 else f", per person of at most {plan.rows_per_person} records"
+    counted = f"{plan.n or 0:,}{' persons' if unit else ''}"
+    what = "posterior draw" if plan.purpose == "posterior" else "estimate"
+    head = f"Plan: {plan.draws} {what}{'s' * (plan.draws != 1)} of {model.name}, {model.parameters} parameters"
+    claim = table_of(
+        [
+            (
+                "budget",
+                f"{plan.budget}, {plan.adjacency}{unit}" + (f", n = {counted}" if known else ", n private"),
+            ),
+            ("guarantee", str(plan.guarantee)),
+            ("theorem", f"{plan.theorem.name} ({plan.theorem.reference})"),
+            *_stages(plan),
+            *_radius(plan),
+            *_convergence(plan),
+            *_work(plan),
+            ("sampler", f"{plan.sampler}; draws rounded to multiples of {plan.grid:.3g} (scaled units)"),
+        ]
+    )
+    buys = []
+    if utility.prior_sd is not None:
+        buys.append(("prior noise", f"{utility.prior_sd:.4g} standard deviation per parameter (scaled units)"))
+    if known and utility.noise_sd is not None:
+        buys.append(("expected noise", f"{utility.noise_sd:.4g} {model.typical_case}"))
+    if known and utility.excess_risk is not None:
+        risk = f"mean training loss at most {utility.excess_risk:.4g} above the best |θ| ≤ D, in expectation"
+        buys.append(("excess risk", risk))
+    buys += [
+        ("attacker's advantage", f"at most {utility.advantage:.4g} over guessing who is in the data"),
+        ("", f"finds at most {utility.true_positive_rate:.2%} of members at 1 false alarm in 100"),
+    ]
+    rows = []
+    for row in plan.alternatives:
+        if row.inverse_temperature is not None:
+            share = row.inverse_temperature / plan.inverse_temperature
+            mark = "chosen" if row.theorem.name == plan.theorem.name else f"{share:.1%} of the chosen β"
+            rows.append((row.theorem.name, mark))
+    refused = [row for row in plan.alternatives if row.inverse_temperature is None]
+    rows.append(("not applicable", ", ".join(row.theorem.name for row in refused)))
+    return "\n".join([head, claim, "", "What it buys", table_of(buys), "", "Theorems under the same prior", table_of(rows)])

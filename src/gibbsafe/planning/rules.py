@@ -1,0 +1,110 @@
+"""Which sampler and which theorem a plan takes, and what drawing costs: from public numbers only."""
+
+from __future__ import annotations
+
+import math
+
+from gibbsafe import _validate
+from gibbsafe.errors import PremiseError
+from gibbsafe.models.base import Model
+from gibbsafe.models.prior import GaussianPrior
+from gibbsafe.planning.requests import OF_SAMPLER, PROXIMAL, WITHIN_SLACK, Request
+from gibbsafe.planning.schedules import stages as stages_of
+from gibbsafe.posteriors.stage import Stage
+from gibbsafe.samplers import SAMPLERS
+from gibbsafe.samplers.work import QUICK_SECONDS, Work, proximal_work, shell_work, slack_work
+from gibbsafe.theorems import Theorem, get
+
+__all__ = ["choose", "choose_sampler", "work_of"]
+
+#: What a draw by an exact sampler in closed form, or of one parameter, takes at most.
+EXACT_PASSES = 50.0
+#: Passes of a quick exact draw where nobody says how many records a pass visits; rounds from a public centre that are too many.
+QUICK_PASSES, MANY_ROUNDS = 20_000.0, 5000
+
+
+def choose_sampler(name: str, model: Model) -> str:
+    """Name of the sampler to use: the one asked for, or for ``"auto"`` the first that applies.
+
+    Public quantities only: number of parameters, loss, parameter set. Whether the shell sampler is quick enough for every data
+    set is for the plan to see (`choose`).
+
+    >>> from gibbsafe.models import LinearRegression, LogisticRegression
+    >>> [choose_sampler("auto", LogisticRegression(dimension=d, intercept=False)) for d in (1, 20)]
+    ['inverse-cdf', 'shell']
+    >>> choose_sampler("auto", LinearRegression(dimension=2, response_bounds=(0, 1)))
+    'proximal'
+    """
+    wanted = _validate.choice("sampler", name, ("auto", *SAMPLERS))
+    for sampler in SAMPLERS.values() if wanted == "auto" else (SAMPLERS[wanted],):
+        if sampler.name in model.samplers and sampler.applies(model):
+            return sampler.name
+    asked = model.samplers if wanted == "auto" else (wanted,)
+    needed = "; ".join(f"{s.name}: {s.condition}" for s in SAMPLERS.values() if s.name in asked)
+    known = "" if wanted in asked and wanted in model.samplers else f"; it is drawn by {' or '.join(model.samplers)}"
+    raise PremiseError(
+        f"sampler = {name!r}: none for {model.name} with {model.parameters} parameters ({needed}){known}{model.sampler_remedy}"
+    )
+
+
+def choose(
+    request: Request, sampler: str, theorem: str, prior: GaussianPrior | float | None, asked: float | None
+) -> tuple[str, Theorem, tuple[Stage, ...]]:
+    """Return sampler, theorem and stages: those asked for, or the first that public numbers prove quick for every data set.
+
+    An exact sampler is taken where its worst case is quick, or by name; otherwise proximal rounds from the public centre,
+    and where no number of records is public and these would be too many, rounds from the mode within a stated slack.
+    """
+    named = next((name for name, priced in OF_SAMPLER.items() if theorem in priced), sampler)
+    chosen = choose_sampler(named if sampler == "auto" else sampler, request.model)
+    priced = request.theorem(theorem, chosen)
+    stages = stages_of(request, priced, prior, asked)
+    if sampler != "auto" or theorem != "auto" or (chosen == "shell" and _quick(request, stages)):
+        return chosen, priced, stages
+    if chosen == "shell" and "proximal" in request.model.samplers:
+        chosen, priced = "proximal", get(PROXIMAL)
+        stages = stages_of(request, priced, prior, asked)
+    if chosen == "proximal" and request.public_posterior(stages[-1]).rows is None and _rounds_of(stages) > MANY_ROUNDS:
+        priced = get(WITHIN_SLACK)
+        stages = stages_of(request, priced, prior, asked)
+    return chosen, priced, stages
+
+
+def _quick(request: Request, stages: tuple[Stage, ...]) -> bool:
+    """Whether the shell sampler is proved quick for every data set."""
+    works = [shell_work(request.public_posterior(stage), stage.draws) for stage in stages]
+    seconds = [work.seconds for work in works if work.seconds is not None]
+    if len(seconds) == len(works):
+        return math.fsum(seconds) <= QUICK_SECONDS
+    return all(work.passes <= QUICK_PASSES * stage.draws for work, stage in zip(works, stages, strict=True))
+
+
+def _rounds_of(stages: tuple[Stage, ...]) -> int:
+    return sum(stage.steps or 0 for stage in stages)
+
+
+def work_of(request: Request, sampler: str, stages: tuple[Stage, ...]) -> Work:
+    """Return what drawing from the stages costs at most, in expectation, for every data set of the declared form."""
+    total = Work(0, 0.0, 0.0)
+    if sampler in ("shell", "proximal", "langevin"):
+        total += Work(0, 0.0, request.public_posterior(stages[0]).encoding_seconds())
+    for stage in stages:
+        total += _work_of_stage(request, sampler, stage)
+    return total
+
+
+def _work_of_stage(request: Request, sampler: str, stage: Stage) -> Work:
+    if sampler not in ("shell", "proximal", "langevin"):
+        rows = request.public_rows
+        return Work(0, EXACT_PASSES, None if rows is None else 1e-3 + EXACT_PASSES * 1e-8 * rows)
+    posterior = request.public_posterior(stage)
+    if stage.slack is not None:
+        return slack_work(posterior, stage.draws, stage.slack)
+    if sampler == "shell":
+        return shell_work(posterior, stage.draws)
+    assert stage.step is not None
+    assert stage.steps is not None
+    if sampler == "langevin":
+        passes = float(stage.steps * stage.draws)
+        return Work(stage.steps, passes, passes * (posterior.gradient_seconds() + 1e-5))
+    return proximal_work(posterior, stage.draws, stage.step, stage.steps)

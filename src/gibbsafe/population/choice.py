@@ -1,0 +1,25 @@
+"""Which rule makes a release's intervals."""
+
+from __future__ import annotations
+
+from gibbsafe._validate import fail, open_probability, positive
+from gibbsafe.models.base import GibbsModel
+from gibbsafe.population.family import family_intervals
+from gibbsafe.population.gibbs import gibbs_intervals
+from gibbsafe.population.result import Intervals
+from gibbsafe.release import Release
+
+__all__ = ["intervals"]
+
+
+def intervals(release: Release, level: float, *, radius: float | None = None, dispersion: float | None = None) -> Intervals:
+    """Return intervals for every parameter of a release; see `Release.interval`."""
+    share = open_probability("level", level)
+    factor = None if dispersion is None else positive("dispersion", dispersion)
+    if isinstance(release.plan.model, GibbsModel):
+        reach = release.plan.prior_radius if radius is None else positive("radius", radius)
+        assert reach is not None
+        return gibbs_intervals(release, share, reach, factor)
+    if radius is not None:
+        fail("radius", radius, f"left out: the prior of {release.plan.model.name} is part of its declaration")
+    return family_intervals(release, share, factor)

@@ -1,0 +1,1 @@
+"""What a sampler sees: densities, their constants and masses, one file each."""

@@ -1,0 +1,129 @@
+"""The certificate: what is claimed, by which theorem, under which premises, and how the draws were made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from gibbsafe._json import agrees
+from gibbsafe._version import __version__
+from gibbsafe.errors import CertificateError, PremiseError
+from gibbsafe.planning import Plan
+from gibbsafe.privacy import Adjacency
+from gibbsafe.release.describe import describe_certificate
+from gibbsafe.samplers import SAMPLERS
+
+__all__ = ["Certificate", "certify"]
+
+#: What a certificate says that does not follow from the plan.
+OF_THE_RUN = {"randomness": ("secure", "seeded"), "storage": ("float64", "float32")}
+
+
+class Certificate(Mapping[str, Any]):
+    """A read-only mapping of the certificate's fields; `print` shows it as text."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self._fields = MappingProxyType(dict(fields))
+
+    def __getitem__(self, name: str) -> Any:
+        return self._fields[name]
+
+    def __iter__(self) -> Any:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Certificate) and dict(self._fields) == dict(other._fields)
+
+    def __hash__(self) -> int:
+        return hash(repr(dict(self._fields)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return dict(self._fields)
+
+    def __repr__(self) -> str:
+        return f"Certificate({dict(self._fields)!r})"
+
+    def __str__(self) -> str:
+        return describe_certificate(self)
+
+
+def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
+    """State what a release under ``plan`` guarantees. Everything here follows from the plan, but for how it was run."""
+    constants, sampler = plan.constants, SAMPLERS[plan.sampler]
+    unit = "one record" if plan.rows_per_person == 1 else f"one person with at most {plan.rows_per_person} records"
+    premises = [
+        {"statement": premise.statement, "status": "checked" if premise.checked else "asserted"}
+        for premise in plan.theorem.premises(constants, plan.adjacency)
+    ]
+    premises += [
+        {"statement": "every record was clipped to the declared public domain", "status": "checked"},
+        {"statement": "bounds, labels, prior and budget were chosen without looking at the data", "status": "asserted"},
+        {"statement": "floating-point error of a draw is below the rounding grid", "status": "asserted"},
+    ]
+    return Certificate(
+        {
+            "claim": _claim(plan),
+            "budget": {"epsilon": plan.budget.epsilon, "delta": plan.budget.delta},
+            "guarantee": plan.guarantee.to_dict(),
+            "theorem": {"name": plan.theorem.name, "reference": plan.theorem.reference, "errata": list(plan.theorem.errata)},
+            "premises": premises,
+            "adjacency": plan.adjacency.value,
+            "unit": unit,
+            "n": plan.n if plan.adjacency == Adjacency.REPLACE_ONE else None,
+            "constants": plan.model.declared(constants, plan.adjacency),
+            "inverse_temperature": plan.inverse_temperature,
+            "prior": plan.model.describe_prior(plan.stages[-1]),
+            "purpose": plan.purpose,
+            "stages": [
+                {
+                    "inverse_temperature": each.inverse_temperature,
+                    "scaled_precision": list(each.prior_precision),
+                    "centre": "the draw of the stage before" if each.prior_centre is None else list(each.prior_centre),
+                    "draws": each.draws,
+                    "step": each.step,
+                    "steps": each.steps,
+                    "slack": each.slack,
+                    "guarantee": claim.to_dict(),
+                }
+                for each, claim in zip(plan.stages, plan.stage_guarantees, strict=True)
+            ],
+            "sampler": {"name": plan.sampler, "proved": sampler.proved_within_slack if plan.slack else sampler.proved},
+            "slack": plan.slack,
+            "grid": plan.grid,
+            "draws": plan.draws,
+            "randomness": randomness,
+            "storage": storage,
+            "version": __version__,
+        }
+    )
+
+
+def _claim(plan: Plan) -> dict[str, Any]:
+    claim = {"epsilon": plan.budget.claim(plan.guarantee), "delta": plan.budget.delta}
+    try:
+        return claim | {"mu": plan.guarantee.gaussian().mu}
+    except PremiseError:  # a price by another route than Gaussian DP
+        return claim | {"mu": None}
+
+
+def check_certificate(stated: Mapping[str, Any], plan: Plan) -> Certificate:
+    """Return the stated certificate if it says what the plan gives, field by field; raise `CertificateError` otherwise."""
+    for field, allowed in OF_THE_RUN.items():
+        if stated.get(field) not in allowed:
+            raise CertificateError(f"certificate: {field} = {stated.get(field)!r}, must be one of {', '.join(allowed)}")
+    if not isinstance(stated.get("version"), str):
+        raise CertificateError("certificate: version is missing")
+    again = certify(plan, randomness=stated["randomness"], storage=stated["storage"]).to_dict()
+    again["version"] = stated["version"]
+    for field in sorted(set(again) | set(stated)):
+        if field not in again or field not in stated or not agrees(stated[field], again[field]):
+            found, derived = stated.get(field), again.get(field)
+            raise CertificateError(f"certificate: {field} is stated as {found!r}, but the plan gives {derived!r}")
+    if stated["claim"]["epsilon"] > plan.budget.epsilon or stated["claim"]["delta"] > plan.budget.delta:
+        raise CertificateError(f"certificate: states {stated['claim']}, more than its budget {plan.budget}")
+    return Certificate(stated)

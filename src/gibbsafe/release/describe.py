@@ -1,0 +1,53 @@
+"""Certificates and draws as text that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gibbsafe.planning.describe import table_of
+
+if TYPE_CHECKING:
+    from gibbsafe.release.releases import Release
+
+__all__ = ["describe_certificate", "describe_draws"]
+
+
+def describe_certificate(fields: Mapping[str, Any]) -> str:
+    """Return the certificate as text."""
+    claim, theorem, sampler = fields["claim"], fields["theorem"], fields["sampler"]
+    mu = "" if claim["mu"] is None else f", μ = {claim['mu']:.6g} (Gaussian DP)"
+    size = "" if fields["n"] is None else f", n = {fields['n']:,}"
+    pairs = [
+        ("claim", f"ε = {claim['epsilon']:.6g} at δ = {claim['delta']:g}{mu}"),
+        ("neighbours", f"{fields['adjacency']}: {fields['unit']}{size}"),
+        ("theorem", f"{theorem['name']}: {theorem['reference']}"),
+        ("inverse temperature", ", ".join(f"{stage['inverse_temperature']:.6g}" for stage in fields["stages"])),
+        ("sampler", f"{sampler['name']}: {sampler['proved']}"),
+        ("draws", f"{fields['draws']}, slack {fields['slack']:g}, grid {fields['grid']:.3g}"),
+        ("randomness", fields["randomness"] + ("" if fields["randomness"] == "secure" else ": for tests only, do not publish")),
+        ("made by", f"gibbsafe {fields['version']}"),
+    ]
+    premises = "\n".join(f"  - {premise['statement']} ({premise['status']})" for premise in fields["premises"])
+    return "\n".join(["Certificate", table_of(pairs), "Premises", premises])
+
+
+def describe_draws(release: Release) -> str:
+    """Return mean, standard deviation and central 90 % of the draws per parameter."""
+    draws = release.draws
+    names = release.parameters
+    width = max(9, *(len(name) for name in names))
+    spread = len(draws) > 1
+    head = f"{'parameter':<{width}} {'mean':>12}" + (f" {'sd':>10} {'5 %':>12} {'95 %':>12}" if spread else "")
+    lines = [head]
+    for k, name in enumerate(names):
+        column = draws[:, k]
+        line = f"{name:<{width}} {column.mean():>12.5g}"
+        if spread:
+            low, high = np.quantile(column, [0.05, 0.95])
+            line += f" {column.std(ddof=1):>10.4g} {low:>12.5g} {high:>12.5g}"
+        lines.append(line)
+    note = "spread of a tempered posterior: wider than the data's uncertainty" if spread else "one draw shows no spread"
+    return "\n".join([*lines, f"({len(draws)} draw{'s' * spread}; {note})"])

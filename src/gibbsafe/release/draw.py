@@ -1,0 +1,172 @@
+"""Carrying out a plan: the only step that reads records. Encode, charge, sample, round, certify."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from gibbsafe._types import Floats
+from gibbsafe._validate import count, fail
+from gibbsafe.data.blocks import RowBlocks
+from gibbsafe.data.census import Unit
+from gibbsafe.data.compression import merge_identical
+from gibbsafe.data.options import EncodingOptions
+from gibbsafe.data.sources import require_readable
+from gibbsafe.data.stream import check_count, encode_records
+from gibbsafe.errors import DomainError, guarded, showing_values
+from gibbsafe.planning import Plan
+from gibbsafe.posteriors.stage import Stage
+from gibbsafe.privacy import Adjacency
+from gibbsafe.progress import Progress, sampling_bar
+from gibbsafe.randomness import use
+from gibbsafe.release.certificate import certify
+from gibbsafe.release.releases import CuratorDiagnostics, Release
+from gibbsafe.samplers import SAMPLERS, Diagnostics
+
+__all__ = ["Ledger", "draw_stage", "release"]
+
+
+class Ledger(Protocol):
+    """Whoever keeps the budget: charged before anything is sampled."""
+
+    def charge(self, plan: Plan) -> object:
+        """Record the plan's price, or raise `BudgetError`; what it returns is told of the release by ``settle``, if it can."""
+
+
+def release(
+    plan: Plan,
+    data: Any,
+    *,
+    ledger: Ledger | None = None,
+    persons: Any = None,
+    on_invalid: str = "error",
+    storage: str = "float64",
+    generator: np.random.Generator | None = None,
+    progress: bool | Progress | None = None,
+    memory: int | None = None,
+    show_values: bool = False,
+    untrusted: bool = False,
+) -> Release:
+    """Carry out a plan on data.
+
+    Args:
+        plan: made by `gibbsafe.plan`.
+        data: a pair (X, y), or a table with named columns that speaks the Arrow C stream.
+        ledger: the account to charge before sampling, or None.
+        persons: one identifier per row (or the name of a table's column), needed if the plan caps rows per person.
+        on_invalid: ``"error"`` refuses NaN, infinities and unknown labels; ``"replace"`` puts public values in their place.
+        storage: ``"float64"`` or ``"float32"``, how encoded rows are kept; products are always taken in float64.
+        generator: a seeded generator for tests, which marks the certificate; None for secure randomness.
+        progress: True, False, or a function to call; by default a bar if stderr is a terminal.
+        memory: how many bytes encoded rows of a table may take; beyond it they are kept in a file without a name.
+        show_values: let refusals name values, rows and counts of the data: for the curator's eyes only.
+        untrusted: whoever wrote the plan is not trusted with refusals (docs/trust.md): invalid entries are always replaced, and
+            the ledger is charged before any record is decoded. A wrong number of records is refused before the charge, by
+            counting alone; whatever fails later keeps the charge.
+
+    Guarantees:
+        Refusals depend on the plan, the form of the input and values outside the declared domain only, and no message shows
+        anything of the records. Whatever lies inside is released: the sampler runs until it accepts. The charge comes before the
+        first random number; missing packages and options that fit nothing are found before it.
+    """
+    _require_account(ledger, show_values, untrusted)
+    options = EncodingOptions("replace" if untrusted else on_invalid, storage)
+    require_readable(data)
+    if memory is not None:
+        count("memory", memory)
+    if plan.rows_per_person > 1 and persons is None:
+        raise DomainError("persons: rows_per_person is declared, so pass an identifier per row (persons=...)")
+    random, randomness = use(generator)
+    if randomness == "seeded" and ledger is not None and hasattr(ledger, "refuse_seeded"):
+        ledger.refuse_seeded()
+    with showing_values(show_values):
+        read = _Reading(plan, data, options, persons, memory)
+        blocks, charge = read.after_charging(ledger) if untrusted else read.before_charging(ledger)
+        with sampling_bar(progress, sum(stage.draws for stage in plan.stages)) as report:
+            on_grid, diagnostics = guarded(
+                lambda: _draw_stages(plan, blocks, random, report), "sampling: failed, a charge stands", trusted=()
+            )
+    return _certified(plan, on_grid, CuratorDiagnostics(diagnostics), charge, randomness, storage)
+
+
+def _require_account(ledger: Ledger | None, show_values: bool, untrusted: bool) -> None:
+    """Refuse a release under an untrusted plan that charges nobody, or shows what it should not."""
+    if untrusted and ledger is None:
+        fail("ledger", ledger, "an account to charge with untrusted=True")
+    if untrusted and show_values:
+        fail("show_values", show_values, "False with untrusted=True")
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Records on their way to row blocks, and the charge before or after they are decoded."""
+
+    plan: Plan
+    data: Any
+    options: EncodingOptions
+    persons: Any
+    memory: int | None
+
+    @property
+    def unit(self) -> Unit:
+        """What the plan says of rows and persons."""
+        return Unit(self.plan.rows_per_person, self.plan.n if self.plan.adjacency == Adjacency.REPLACE_ONE else None)
+
+    def _encoded(self) -> RowBlocks:
+        model = self.plan.model
+        blocks = encode_records(model, self.data, self.options, unit=self.unit, persons=self.persons, memory=self.memory)
+        return merge_identical(blocks) if model.counts_weights else blocks
+
+    def before_charging(self, ledger: Ledger | None) -> tuple[RowBlocks, object]:
+        """Read, then charge: what is refused costs nothing."""
+        blocks = guarded(self._encoded, "data: cannot be read")
+        return blocks, None if ledger is None else ledger.charge(self.plan)
+
+    def after_charging(self, ledger: Ledger | None) -> tuple[RowBlocks, object]:
+        """Count, charge, then decode: what is refused once a record was decoded keeps the charge."""
+        guarded(lambda: check_count(self.data, self.unit), "data: cannot be counted")
+        charge = None if ledger is None else ledger.charge(self.plan)
+        return guarded(self._encoded, "data: cannot be read"), charge
+
+
+def _draw_stages(
+    plan: Plan, blocks: Any, generator: np.random.Generator, report: Progress | None
+) -> tuple[Floats, tuple[Diagnostics, ...]]:
+    """Draw from every stage in turn, each centred at the draw before where the plan says so."""
+    seen = []
+    on_grid = np.zeros((1, plan.model.parameters))
+    for stage in plan.stages:
+        centre = on_grid[-1] if stage.prior_centre is None else np.array(stage.prior_centre)
+        posterior = plan.model.posterior(blocks, stage, centre)
+        on_grid, diagnostics = draw_stage(plan, stage, posterior, stage.draws, generator, report)
+        seen.append(diagnostics)
+    return on_grid, tuple(seen)
+
+
+def draw_stage(  # noqa: PLR0917 - what a sampler takes, and whose grid it is rounded to
+    plan: Plan,
+    stage: Stage,
+    posterior: Any,
+    draws: int,
+    generator: np.random.Generator,
+    report: Progress | None = None,
+) -> tuple[Floats, Diagnostics]:
+    """Return draws of one stage by the plan's sampler, scaled and rounded to the plan's grid: for releases and audits alike."""
+    sampler = SAMPLERS[plan.sampler]
+    scaled, diagnostics = sampler.function(posterior, draws, generator, report, **sampler.options(stage))
+    return np.round(scaled / plan.grid) * plan.grid, diagnostics
+
+
+def _certified(  # noqa: PLR0917 - all that a release is made of
+    plan: Plan, on_grid: Floats, diagnostics: CuratorDiagnostics, charge: object, randomness: str, storage: str
+) -> Release:
+    """Return the release in the user's units, with its certificate, and tell the ledger."""
+    draws = plan.model.to_original(on_grid)
+    draws.flags.writeable = False
+    certificate = certify(plan, randomness=randomness, storage=storage)
+    released = Release(plan, certificate, draws, diagnostics, getattr(charge, "receipt", None))
+    if hasattr(charge, "settle"):
+        charge.settle(released)
+    return released

@@ -1,0 +1,105 @@
+"""Release files: what they hold, and all that can be checked of them without data."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gibbsafe._json import canonical_bytes, read_json
+from gibbsafe._types import Floats
+from gibbsafe.errors import CertificateError
+from gibbsafe.models.base import require_size
+from gibbsafe.planning import Plan
+from gibbsafe.release.certificate import Certificate, check_certificate
+from gibbsafe.release.signing import check_receipt, check_signature
+
+__all__ = ["FORMAT", "Checked", "check_release", "digest", "read_release"]
+
+FORMAT = "gibbsafe/release/1"
+FIELDS = {"format", "plan", "certificate", "parameters", "draws", "sha256"}
+#: What a release may have besides: the ledger's receipt, and a signature over all the rest.
+OPTIONAL = {"charge", "signature"}
+
+
+def digest(content: Mapping[str, Any]) -> str:
+    """Return the hash of a release file's content."""
+    return hashlib.sha256(canonical_bytes(content)).hexdigest()
+
+
+def read_release(path: Path | str) -> Any:
+    """Return the content of a release file, unchecked."""
+    return read_json(path, "not a whole release file")
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """What a release file says, once it has been checked."""
+
+    plan: Plan
+    certificate: Certificate
+    draws: Floats
+    charge: Mapping[str, Any] | None
+    signature: Mapping[str, Any] | None
+
+
+def check_release(content: Any) -> Checked:
+    """Return what a release file says if hash, claim and draws are those of its own plan; raise `CertificateError` otherwise."""
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        found = content.get("format") if isinstance(content, dict) else type(content).__name__
+        raise CertificateError(f"format = {found!r}: not a release of this version ({FORMAT})")
+    if set(content) - OPTIONAL != FIELDS:
+        raise CertificateError(f"release fields {', '.join(sorted((set(content) - OPTIONAL) ^ FIELDS))}: missing or unknown")
+    body = {name: value for name, value in content.items() if name not in ("sha256", "signature")}
+    try:
+        if digest(body) != content["sha256"]:
+            raise CertificateError("sha256: the content is not what was hashed; the file was altered or damaged")
+    except ValueError as error:
+        raise CertificateError(f"release: {error}") from error
+    _check_size(content)
+    plan = Plan.from_dict(content["plan"])
+    certificate = check_certificate(content["certificate"], plan)
+    charge, signature = check_receipt(content.get("charge")), check_signature(content.get("signature"))
+    return Checked(plan, certificate, _check_draws(plan, content), charge, signature)
+
+
+def _check_size(content: Mapping[str, Any]) -> None:
+    """Refuse what is no table of numbers, and a plan of more parameters than the file has, before anything else is made of it."""
+    names, rows, plan = content["parameters"], content["draws"], content["plan"]
+    if not isinstance(names, list) or not isinstance(rows, list) or not isinstance(plan, dict):
+        raise CertificateError("release: plan, parameters or draws are not what they are called")
+    for row in rows:
+        if not isinstance(row, list) or len(row) != len(names) or not all(type(x) is float or type(x) is int for x in row):
+            raise CertificateError(f"draws: not rows of {len(names)} numbers each")
+    if not isinstance(content["certificate"], dict) or not isinstance(plan.get("model"), dict):
+        raise CertificateError("release: certificate or model is not a table of fields")
+    require_size(plan["model"], len(names))
+
+
+def _check_draws(plan: Plan, content: Mapping[str, Any]) -> Floats:
+    if plan.model.parameters != len(content["parameters"]):
+        raise CertificateError(f"parameters: {len(content['parameters'])} names, but the plan has {plan.model.parameters}")
+    names = plan.model.parameter_names
+    if content["parameters"] != list(names):
+        raise CertificateError("parameters: not the names that the plan gives them")
+    try:
+        draws = np.array(content["draws"], dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise CertificateError(f"draws: not a table of numbers ({error})") from error
+    if draws.shape != (plan.draws, len(names)) or not np.isfinite(draws).all():
+        raise CertificateError(f"draws: shape {draws.shape}, but the plan releases {plan.draws} draws of {len(names)} parameters")
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows fits no grid
+        steps = plan.model.from_original(draws) / plan.grid
+        # An affine map there and back: rounding is a share of its terms.
+        fits = np.abs(steps - np.round(steps)) <= 1e-3 + 2.0**-48 * plan.model.reach(draws) / plan.grid
+    if not fits.all():
+        raise CertificateError("draws: not on the plan's rounding grid")
+    reason = plan.model.outside(draws, plan.grid)
+    if reason is not None:
+        raise CertificateError(f"draws: {reason}")
+    draws.flags.writeable = False
+    return draws

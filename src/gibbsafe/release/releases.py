@@ -1,0 +1,173 @@
+"""The release: draws, the certificate of what they reveal, and every question to them, free."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from gibbsafe._files import write_whole
+from gibbsafe._types import Floats
+from gibbsafe.errors import GibbsafeError
+from gibbsafe.planning import Plan
+from gibbsafe.release.certificate import Certificate
+from gibbsafe.release.describe import describe_draws
+from gibbsafe.release.files import FORMAT, check_release, digest, read_release
+from gibbsafe.release.signing import require_signer
+
+if TYPE_CHECKING:
+    from gibbsafe.population import Intervals
+    from gibbsafe.queries import Answer, Query
+    from gibbsafe.queries.synthetic import SyntheticRows
+
+__all__ = ["CuratorDiagnostics", "Release"]
+
+
+class CuratorDiagnostics:
+    """What the sampler saw. All of it depends on the data: for the curator's eyes, never saved, never pickled."""
+
+    def __init__(self, values: object) -> None:
+        self.values = values
+
+    def __reduce__(self) -> NoReturn:
+        raise GibbsafeError("curator diagnostics depend on the data and cannot be saved or pickled")
+
+    def __repr__(self) -> str:
+        return f"CuratorDiagnostics({self.values!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Posterior draws in the user's units, and the certificate of what they reveal. All questions to it are free."""
+
+    plan: Plan
+    certificate: Certificate
+    draws: Floats
+    _diagnostics: CuratorDiagnostics | None = field(default=None, repr=False)
+    #: Which entry of which ledger paid for it (`gibbsafe.ledger.Charge`), and who signed it (`release.signing`).
+    charge: Mapping[str, Any] | None = field(default=None, repr=False)
+    signature: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    # -- questions -----------------------------------------------------------------------------------------------
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the columns of `draws`."""
+        return self.plan.model.parameter_names
+
+    @property
+    def curator_diagnostics(self) -> CuratorDiagnostics:
+        """Mode, acceptance and timings of the run that made this release: only in the process that made it."""
+        if self._diagnostics is None:
+            raise GibbsafeError("curator_diagnostics: exist only in the process that sampled; a file never has them")
+        return self._diagnostics
+
+    def predict_proba(self, features: Any) -> Floats:
+        """Return class probabilities for new rows, averaged over the draws; rows are encoded and clipped as in training."""
+        return self._capable("predict_proba")(features, self.draws)  # type: ignore[no-any-return]
+
+    def predict(self, features: Any) -> npt.NDArray[Any]:
+        """Return predictions for new rows, encoded and clipped as in training."""
+        return self._capable("predict")(features, self.draws)  # type: ignore[no-any-return]
+
+    def _capable(self, method: str) -> Any:
+        if not hasattr(self.plan.model, method):
+            raise GibbsafeError(f"{method}: not defined for the model {self.plan.model.name}")
+        return getattr(self.plan.model, method)
+
+    def answer(self, query: Query, *, questions: int = 1, failure: float = 0.05) -> Answer:
+        """Answer a question of `gibbsafe.queries`: free, being a function of the draws.
+
+        Where a bound on the error is known it holds for ``questions`` such questions at once, but with probability ``failure``.
+        """
+        from gibbsafe.queries.query import answer
+
+        return answer(self, query, questions, failure)
+
+    def interval(self, level: float = 0.9, *, radius: float | None = None, dispersion: float | None = None) -> Intervals:
+        """Return an interval for every true parameter that allows for data noise, draw noise and the prior's pull.
+
+        Free: it uses the draws and public numbers only. With few draws it is the public worst case, and says so.
+
+        Args:
+            level: the coverage aimed at, for each parameter by itself.
+            radius: D, how far the truth can be from the prior's centre in scaled units (default: the plan's prior radius).
+            dispersion: how many times as noisy records are as the likelihood declares (1; a variance for squared losses).
+        """
+        from gibbsafe.population import intervals
+
+        return intervals(self, level, radius=radius, dispersion=dispersion)
+
+    def simulate(self, rows: int, features: Any = None, generator: np.random.Generator | None = None) -> SyntheticRows:
+        """Return synthetic rows, spread evenly over the draws: free, with a note on what they are not.
+
+        Args:
+            rows: how many.
+            features: for regressions, the rows to simulate responses for.
+            generator: a seeded generator for a repeatable table.
+        """
+        from gibbsafe.queries.synthetic import simulate
+
+        return simulate(self, rows, features, generator)
+
+    def summary(self) -> str:
+        """Return a table of the draws: mean, standard deviation and central 90 % per parameter."""
+        return describe_draws(self)
+
+    def to_arviz(self) -> Any:
+        """Return the draws as an ArviZ `InferenceData` with one chain (needs the extra ``gibbsafe[arviz]``)."""
+        try:
+            import arviz
+        except ImportError as error:
+            raise GibbsafeError("arviz is not installed: install gibbsafe[arviz]") from error
+        return arviz.from_dict(posterior={name: self.draws[None, :, k] for k, name in enumerate(self.parameters)})
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the release file's content, hash included."""
+        content = {
+            "format": FORMAT,
+            "plan": self.plan.to_dict(),
+            "certificate": self.certificate.to_dict(),
+            "parameters": list(self.parameters),
+            "draws": self.draws.tolist(),
+        }
+        content |= {} if self.charge is None else {"charge": dict(self.charge)}
+        content |= {"sha256": digest(content)}
+        return content if self.signature is None else content | {"signature": dict(self.signature)}
+
+    def save(self, path: Path | str, *, force: bool = False) -> None:
+        """Write the release as JSON, whole or not at all; an existing file is kept unless ``force`` says otherwise."""
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+        write_whole(path, text.encode(), force=force)
+
+    @classmethod
+    def load(cls, path: Path | str, *, public_key: Path | str | None = None, key_list: Path | str | None = None) -> Release:
+        """Read a release file and check all that `verify` checks."""
+        content = read_release(path)
+        require_signer(content, public_key, key_list)
+        return _restored(content)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"content": self.to_dict()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restored = _restored(state["content"])
+        for name in ("plan", "certificate", "draws", "charge", "signature"):
+            object.__setattr__(self, name, getattr(restored, name))
+        object.__setattr__(self, "_diagnostics", None)
+
+    def __repr__(self) -> str:
+        rows, columns = self.draws.shape
+        return f"<Release of {rows} draw{'s' * (rows != 1)} of {columns} parameters, {self.plan.guarantee}>"
+
+
+def _restored(content: Any) -> Release:
+    checked = check_release(content)
+    return Release(checked.plan, checked.certificate, checked.draws, None, checked.charge, checked.signature)

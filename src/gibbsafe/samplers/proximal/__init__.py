@@ -1,0 +1,1 @@
+"""Draws by a fixed number of exact proximal rounds."""

@@ -1,0 +1,1 @@
+"""Exact draws by rejection from an envelope of shells around the mode."""

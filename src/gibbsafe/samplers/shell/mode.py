@@ -1,0 +1,86 @@
+"""The posterior seen from its mode: residuals in place of responses, so that no digit is lost to a far centre.
+
+A loss of the residual y − u satisfies f(zᵀ(t + δ), y) = f(zᵀδ, y − zᵀt) up to a constant. With responses y_i − z_iᵀt and prior
+centre c − t the posterior of δ has its mode near 0, and sums of `centred_losses` are sums of what the losses *change* by: their
+rounding is relative to Σ|z_iᵀδ|, not to Σ|z_iᵀt|, which hostile responses and far prior centres make as large as they like.
+The residuals are rounded once, here: draws are those of responses that agree with the given ones to within a few roundings of
+|y| + |z||t|, and the sampler is exact for these. Margin losses have no response to move and stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gibbsafe._types import Floats
+from gibbsafe.data.blocks import BlockFunction, Blocks, RowBlocks
+from gibbsafe.posteriors.gibbs import ROWS_FOR_ONE_CHAIN, GibbsPosterior
+from gibbsafe.samplers.newton import Mode, find_mode
+
+__all__ = ["Recentred", "recentre", "recentred_mode"]
+
+
+@dataclass(frozen=True, eq=False)
+class Recentred:
+    """Records that are read elsewhere, with other responses."""
+
+    data: RowBlocks
+    targets: Floats
+
+    @property
+    def n_rows(self) -> int:
+        """Number of records."""
+        return self.data.n_rows
+
+    @property
+    def width(self) -> int:
+        """Number of columns of a row."""
+        return self.data.width
+
+    @property
+    def weights(self) -> Floats | None:
+        """How many records each row stands for, if some were merged."""
+        return getattr(self.data, "weights", None)
+
+    def reduce(self, function: BlockFunction, block_rows: int = ROWS_FOR_ONE_CHAIN) -> tuple[Any, ...]:
+        """Sum over row blocks, as `RowBlocks.reduce`, each with its own part of the responses."""
+        seen = 0
+
+        def block(rows: Floats, beside: Floats | None) -> tuple[Any, ...]:
+            nonlocal seen
+            mine = self.targets[seen : seen + len(rows)]
+            seen += len(rows)
+            merged = beside is not None and beside.ndim == 2
+            return function(rows, np.column_stack([beside[:, 0], mine]) if merged else mine)  # type: ignore[index]
+
+        return self.data.reduce(block, block_rows)
+
+
+def recentre(posterior: GibbsPosterior, centre: Floats) -> GibbsPosterior:
+    """The posterior of θ − ``centre``, for a loss of the residual."""
+    residuals: list[Floats] = []
+
+    def block(rows: Floats, beside: Floats | None) -> tuple[float]:
+        targets = np.zeros(0) if beside is None else beside if beside.ndim == 1 else beside[:, 1]
+        with np.errstate(over="ignore"):
+            residuals.append(targets - rows @ centre if len(rows) else np.zeros(0))
+        return (0.0,)
+
+    posterior.data.reduce(block, ROWS_FOR_ONE_CHAIN)
+    targets = np.concatenate(residuals)
+    data = posterior.data
+    moved = replace(data, targets=targets) if isinstance(data, Blocks) else Recentred(data, targets)
+    return replace(posterior, data=moved, prior_centre=posterior.prior_centre - centre)
+
+
+def recentred_mode(posterior: GibbsPosterior) -> tuple[GibbsPosterior, Mode, Floats]:
+    """A posterior of θ − origin whose sums are small at its mode, that mode, and the origin (0 for margin losses)."""
+    mode = find_mode(posterior)
+    origin = np.zeros(posterior.dimension)
+    if posterior.loss.margin or not posterior.data.n_rows or not mode.centre.any():
+        return posterior, mode, origin
+    moved = recentre(posterior, mode.centre)
+    again = find_mode(moved, origin)
+    return moved, replace(again, passes=mode.passes + 1 + again.passes), mode.centre

@@ -1,0 +1,284 @@
+"""Whitened coordinates around the mode, and the sums over records that bound how far the potential is from its quadratic.
+
+With A = ∇²U(t) = βH + M (M the prior precisions) and Wᵀ A W = I, write θ = t + W v, s = |v|, y_i = Wᵀ z_i, a_i = y_iᵀv,
+w_i = f''(z_iᵀt). Then D = Σ β w_i y_i y_iᵀ = I − P with P = Wᵀ M W, which W makes diagonal, and exactly
+
+    U(θ) − U(t) = gᵀv + ½ vᵀPv + β Σ [f(u_i + a_i) − f(u_i) − f'(u_i) a_i],        g = Wᵀ∇U(t).
+
+Three kinds of sums bound the last term from below (see `gibbsafe.samplers.shell.envelope`), each dearer and sharper than the one
+before: Gram matrices (n p² operations), the third derivative (n p³/2), the fourth moment (n p⁴/8).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import eigh
+
+from gibbsafe._types import Floats
+from gibbsafe.data.blocks import weights_of
+from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.samplers.newton import Mode
+from gibbsafe.samplers.shell.rounding import UNIT, Rounding, Sums, product_error
+
+__all__ = [
+    "Cubic",
+    "Frame",
+    "Grams",
+    "Seconds",
+    "Taylor",
+    "cubic",
+    "fill_pairs",
+    "grams",
+    "largest_norms",
+    "pairs_of",
+    "svec_scale",
+    "taylor",
+    "weighted_gram",
+]
+
+
+#: Radii, in units of √p, at which Gram matrices are summed; a radius between them uses the next one above.
+FAR_RADII = (1.5, 2.0, 2.8, 4.5, 10.0, 40.0)
+NEAR_RADII = (0.7, 0.85, 0.95, 1.0, 1.05, 1.1, 1.16, 1.23, 1.3, 1.4, 1.7)
+ROWS = 1024
+LARGEST_CUBIC_DIMENSION = 128
+#: Eigenvalues, in units of the prior's, beyond which the Hessian is not squared to find them.
+LARGEST_SQUARED = 1e8
+#: The fourth moment is a square matrix of p(p+1)/2 rows: 27 MB at p = 60.
+LARGEST_FOURTH_DIMENSION = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Whitened coordinates: θ = centre + scale @ v, with the prior's share P ⪰ diag(prior_share) of the curvature.
+
+    The curvature of the data in these coordinates is measured (`Taylor.curvature`), not taken to be I − P: so W need not
+    whiten well for any bound to hold. ``skew`` bounds |VᵀV − I|, V the computed eigenvectors: P errs by that share of itself.
+    """
+
+    centre: Floats
+    value: float
+    loss_total: float
+    scale: Floats
+    gradient: Floats
+    prior_share: Floats
+    skew: float
+
+    @classmethod
+    def at(cls, mode: Mode, posterior: GibbsPosterior) -> Frame:
+        """Diagonalise M^{−1/2} A M^{−1/2} = I + βM^{−1/2}HM^{−1/2}, so that P keeps its relative accuracy however small.
+
+        Eigenvalues of the sum err by roundings of the largest. Where that is many prior precisions they are taken from the
+        singular values of the rows instead, which err by roundings of its root.
+        """
+        root = np.sqrt(posterior.prior_precision)
+        eigenvalues, vectors = eigh(mode.hessian / root / root[:, None])
+        if eigenvalues[-1] > LARGEST_SQUARED:
+            eigenvalues, vectors = _by_singular_values(posterior, mode.centre, root)
+        eigenvalues = np.maximum(eigenvalues, 1.0)
+        # Draws depend on no library's choice of signs.
+        vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(root))])
+        scale = vectors / root[:, None] / np.sqrt(eigenvalues)
+        p = len(root)
+        skew = float(np.linalg.norm(vectors.T @ vectors - np.eye(p))) + (p * p + 8) * UNIT
+        total = float(posterior.loss_totals(mode.centre[None])[0])
+        return cls(mode.centre, mode.value, total, scale, scale.T @ mode.gradient, 1 / eigenvalues, skew)
+
+    def steps(self, v: Floats) -> Floats:
+        """Steps W v for each row of v."""
+        return np.asarray(v @ self.scale.T)
+
+    def thetas(self, v: Floats) -> Floats:
+        """Points θ = t + W v for each row of v."""
+        return np.asarray(self.centre + self.steps(v))
+
+
+def _by_singular_values(posterior: GibbsPosterior, centre: Floats, root: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues and vectors of I + βM^{−1/2}HM^{−1/2}, from the triangular factor of the rows √(βw_i) M^{−1/2} z_i."""
+    p = len(root)
+    factor = np.zeros((0, p))
+
+    def block(rows: Floats, y: Floats | None) -> tuple[float]:
+        nonlocal factor
+        weights = posterior.inverse_temperature * posterior.loss.curvature(rows @ centre, y)
+        _, factor = np.linalg.qr(np.concatenate([factor, rows * np.sqrt(weights)[:, None] / root]))
+        return (0.0,)
+
+    posterior.data.reduce(block, ROWS)
+    _, values, vectors = np.linalg.svd(np.concatenate([factor, np.zeros((p, p))]))
+    return np.asarray(1 + np.square(values[::-1])), np.asarray(vectors[::-1].T)
+
+
+@dataclass(frozen=True, eq=False)
+class Taylor:
+    """Sums of the cheapest pass: D = Σ β w_i y_i y_iᵀ, Σ β|f‴_i||y_i| y_i y_iᵀ, Σ β w_i |y_i|² y_i y_iᵀ, and their rounding."""
+
+    curvature: Floats
+    cubic: Floats
+    quartic: Floats
+    sum_of_row_norms: float
+    largest_norm: float
+    rounding: Rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Grams:
+    """B(r) = Σ β Δ_i(|y_i| r) y_i y_iᵀ at rising radii r, Δ_i the loss's `curvature_losses` within that reach."""
+
+    radii: Floats
+    at_radii: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Cubic:
+    """C(v) = β Σ f'''_i a_i³/6 = s² cᵀv + C₀(v): ``linear`` is c, ``spread`` the matrix F Fᵀ of C₀(v) = vᵀF svec(vvᵀ).
+
+    ``flat`` holds (β/6) Σ f'''_i y_ij y_ik y_il in row j and column (k, l), k ≤ l.
+    """
+
+    linear: Floats
+    spread: Floats
+    flat: Floats
+
+
+def weighted_gram(white: Floats, weights: Floats) -> Floats:
+    """Σ weight_i y_i y_iᵀ for weights ≥ 0: a symmetric product, which BLAS does in half the time of a general one."""
+    shrunk = white * np.sqrt(np.maximum(weights, 0))[:, None]
+    return np.asarray(shrunk.T @ shrunk)
+
+
+def taylor(posterior: GibbsPosterior, frame: Frame) -> Taylor:
+    """The sums of `Taylor`, in one pass."""
+    largest = np.zeros(2)
+    beta, loss = posterior.inverse_temperature, posterior.loss
+
+    def block(rows: Floats, y: Floats | None) -> tuple[Floats | float, ...]:
+        predictor = rows @ frame.centre
+        white = rows @ frame.scale
+        squares = np.einsum("ij,ij->i", white, white)
+        norms = np.sqrt(squares)
+        row_squares = np.einsum("ij,ij->i", rows, rows)
+        row_norms = np.sqrt(row_squares)
+        np.maximum(largest, (norms.max(initial=0.0), row_norms.max(initial=0.0)), out=largest)
+        curvature = loss.curvature(predictor, y)
+        third = np.abs(loss.third(predictor, y)) * norms
+        count = weights_of(y)
+        scalars = np.array(
+            [
+                loss.total(predictor, y) if loss.margin else np.abs(loss.value(predictor, y)).sum(),  # a margin loss is ≥ 0
+                np.sum(count * norms),
+                np.sum(count * row_norms),
+                curvature @ row_squares,
+            ]
+        )
+        return weighted_gram(white, curvature), weighted_gram(white, third), weighted_gram(white, curvature * squares), scalars
+
+    second, third, fourth, scalars = posterior.data.reduce(block, ROWS)
+    losses, norms, row_norms, raw_curvature = (float(each) for each in scalars)
+    sums = Sums(
+        losses, norms, row_norms, beta * raw_curvature, beta * float(np.trace(second)), float(largest[0]), float(largest[1])
+    )
+    return Taylor(beta * second, beta * third, beta * fourth, row_norms, sums.largest_norm, Rounding.of(posterior, frame, sums))
+
+
+def largest_norms(rows: Floats, white: Floats, spread: float) -> Floats:
+    """Upper bounds of the norms |y_i|, rounding of the products (`product_error`) included."""
+    norms = np.sqrt(np.einsum("ij,ij->i", white, white)) * (1 + 1e-13)
+    return np.asarray(norms + spread * np.sqrt(np.einsum("ij,ij->i", rows, rows)))
+
+
+def grams(posterior: GibbsPosterior, frame: Frame, shares: tuple[float, ...], known: Grams | None = None) -> Grams:
+    """The Gram matrices of `Grams` at radii ``shares`` in units of √p, in one pass, joined to those already known."""
+    radii = np.sqrt(posterior.dimension) * np.array(shares)
+    spread = product_error(frame.scale)
+
+    def block(rows: Floats, y: Floats | None) -> tuple[Floats]:
+        white = rows @ frame.scale
+        reaches = np.multiply.outer(radii, largest_norms(rows, white, spread))
+        weights = posterior.loss.curvature_losses(reaches, rows @ frame.centre, y)
+        return (np.stack([weighted_gram(white, weight) for weight in weights]),)
+
+    (sums,) = posterior.data.reduce(block, ROWS)
+    sums = posterior.inverse_temperature * sums
+    if known is not None:
+        radii, sums = np.concatenate([known.radii, radii]), np.concatenate([known.at_radii, sums])
+    order = np.argsort(radii)
+    return Grams(radii[order], sums[order])
+
+
+def svec_scale(width: int) -> Floats:
+    """Factors 1 (diagonal) and √2 (off it) that make the packed upper triangle of symmetric matrices an isometry."""
+    row, column = np.triu_indices(width)
+    return np.where(row == column, 1.0, np.sqrt(2.0))
+
+
+def fill_pairs(white: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:
+    """Products y_j y_k, j ≤ k, of the columns of ``white`` (p, rows) into ``out`` (p(p+1)/2, rows)."""
+    start = 0
+    for j in range(len(white)):
+        stop = start + len(white) - j
+        np.multiply(white[j:], white[j], out=out[start:stop])
+        start = stop
+
+
+def pairs_of(columns: Floats) -> Floats:
+    """Products v_j v_k, j ≤ k, of points given as columns (p, points): the packed upper triangles of vvᵀ, unscaled."""
+    products = np.empty((len(columns) * (len(columns) + 1) // 2, columns.shape[1]))
+    fill_pairs(columns, products)
+    return products
+
+
+def cubic(posterior: GibbsPosterior, frame: Frame) -> Cubic:
+    """The third derivative at the mode: its part s²cᵀv, and the flattening of the rest, which has no trace.
+
+    c_j = 3 Σ_k T_jkk/(p+2) makes T − sym(c ⊗ I) traceless (the harmonic decomposition of a cubic form).
+    """
+    p = posterior.dimension
+    pairs = np.empty((p * (p + 1) // 2, ROWS))
+
+    def block(rows: Floats, y: Floats | None) -> tuple[Floats]:
+        third = posterior.inverse_temperature / 6 * posterior.loss.third(rows @ frame.centre, y)
+        white = np.ascontiguousarray((rows @ frame.scale).T)
+        products = pairs[:, : len(rows)]
+        fill_pairs(white, products)
+        return ((white * third) @ products.T,)
+
+    (flat,) = posterior.data.reduce(block, ROWS)
+    row, column = np.triu_indices(p)
+    linear = 3 * flat[:, row == column].sum(axis=1) / (p + 2)
+    trace_part = np.zeros_like(flat)
+    trace_part[:, row == column] += linear[:, None] / 3
+    index = np.arange(len(row))
+    trace_part[row, index] += linear[column] / 3
+    trace_part[column, index] += linear[row] / 3
+    rest = (flat - trace_part) * svec_scale(p)
+    return Cubic(linear, rest @ rest.T, flat)
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Rough cost, on one core, of an evaluation in a batch, a Gram matrix, the cubic, a fourth moment without and with proof."""
+
+    evaluation: float
+    gram: float
+    cubic: float
+    moment: float
+    fourth: float
+
+    @classmethod
+    def of(cls, posterior: GibbsPosterior) -> Seconds:
+        """Fitted to timings of NumPy with OpenBLAS; only decides what is worth computing."""
+        n, p = posterior.rows_per_pass, posterior.dimension
+        pairs = p * (p + 1) / 2
+        moment = n * (0.02 * pairs**2 + 0.6 * pairs) * 1e-9
+        return cls(
+            evaluation=n * (0.1 * p + 8) * 1e-9,
+            gram=n * (0.05 * p**2 + 1.5 * p + 80) * 1e-9,
+            cubic=n * (0.1 * p * pairs + 0.6 * pairs) * 1e-9,
+            moment=moment,
+            fourth=moment + 3e-10 * pairs**3 + 1e-2,
+        )

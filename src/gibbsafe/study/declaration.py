@@ -1,0 +1,306 @@
+"""Study files: one TOML file says what is public about a table and what to release of it (docs/study.md)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gibbsafe._validate import choice, count, fail, positive
+from gibbsafe.data.declared import DeclaredTable
+from gibbsafe.data.files import CsvFormat
+from gibbsafe.domains.column import Column
+from gibbsafe.errors import GibbsafeError, ParameterError
+from gibbsafe.ledger.database import parse_reference
+from gibbsafe.models import MODELS, GaussianPrior, Model
+from gibbsafe.planning import Plan, plan
+from gibbsafe.privacy import Adjacency, Budget
+from gibbsafe.release import Release
+
+__all__ = ["Study", "read_toml"]
+
+FORMAT = "gibbsafe/study/1"
+#: Studies above this size are refused unread.
+LARGEST_STUDY = 10_000_000
+#: Every key of a study's top level, in the order of the documentation.
+KEYS = (
+    "format",
+    "title",
+    "n",
+    "adjacency",
+    "draws",
+    "purpose",
+    "row_norm",
+    "scale",
+    "prior_radius",
+    "prior_precision",
+    "inverse_temperature",
+    "budget",
+    "model",
+    "columns",
+    "target",
+    "persons",
+    "sampler",
+    "ledger",
+    "csv",
+    "contamination",
+)
+COLUMN_KEYS = ("type", "bounds", "levels", "transform", "other", "missing", "scale")
+TARGET_KEYS = ("name", "labels", *COLUMN_KEYS)
+
+
+def read_toml(path: Path | str) -> dict[str, Any]:
+    """Return the content of a TOML file; whatever is none, nested too deeply or an integer without end is refused in one line."""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST_STUDY + 1)
+    except OSError as error:
+        raise GibbsafeError(f"{path}: cannot be read ({error.strerror or error})") from error
+    if len(content) > LARGEST_STUDY:
+        raise ParameterError(f"{path}: larger than {LARGEST_STUDY:,} bytes, the most that is read")
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"{path}: not a TOML file ({' '.join(str(error).split())[:200]})") from error
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study file declares. Made by `Study.load`; nothing in it comes from data."""
+
+    budget: Budget
+    adjacency: Adjacency
+    n: int | None
+    model_name: str
+    model_options: Mapping[str, Any]
+    columns: tuple[Column, ...]
+    target: Column | None = None
+    title: str = ""
+    draws: int = 1
+    purpose: str = "posterior"
+    prior_radius: float | None = None
+    prior_precision: Any = None
+    inverse_temperature: float | None = None
+    person_column: str | None = None
+    rows_per_person: int = 1
+    sampler: str = "auto"
+    theorem: str = "auto"
+    account: str | None = None
+    anchor: str | None = None
+    dataset: str | None = None
+    csv_format: CsvFormat = field(default_factory=CsvFormat)
+    contamination: Mapping[str, Any] | None = None
+
+    # -- reading the file ----------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, path: Path | str) -> Study:
+        """Read a study file; every refusal names the file, the key and what is allowed."""
+        data = read_toml(path)
+        try:
+            return cls.from_dict(data, Path(path).parent)
+        except GibbsafeError as error:
+            raise type(error)(f"{path}: {error}") from error
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], folder: Path | None = None) -> Study:
+        """Build a study from a TOML document's content; SQLite ledgers are found relative to ``folder``."""
+        _known("study", data, KEYS)
+        if data.get("format", FORMAT) != FORMAT:
+            fail("format", data["format"], f"{FORMAT!r} in this version")
+        budget = _table(data, "budget", ("epsilon", "delta"), needed=True)
+        model = dict(_table(data, "model", None, needed=True))
+        if "row_norm" in data:
+            model.setdefault("row_norm", data["row_norm"])
+        persons = _table(data, "persons", ("column", "rows_per_person"))
+        sampler = _table(data, "sampler", ("name", "theorem"))
+        ledger = _table(data, "ledger", ("url", "account", "anchor", "dataset"))
+        stated = {
+            key: data[key] for key in ("title", "draws", "purpose", "inverse_temperature", "prior_precision") if key in data
+        }
+        return cls(
+            budget=Budget(**{"epsilon": None, **budget}),
+            adjacency=Adjacency.of(data.get("adjacency")),
+            n=None if data.get("n") is None else count("n", data["n"]),
+            model_name=choice("model.name", model.pop("name", None), MODELS),
+            model_options=model,
+            columns=_columns(data.get("columns", {}), data.get("scale", "centred")),
+            target=_target(data),
+            prior_radius=None if data.get("prior_radius") is None else positive("prior_radius", data["prior_radius"]),
+            person_column=_person_column(persons),
+            rows_per_person=count("persons.rows_per_person", persons["rows_per_person"], least=2) if persons else 1,
+            sampler=sampler.get("name", "auto"),
+            theorem=sampler.get("theorem", "auto"),
+            account=_account(ledger, folder or Path()),
+            anchor=_anchor(ledger, folder or Path()),
+            dataset=_text("ledger.dataset", ledger.get("dataset")),
+            csv_format=_csv_format(_table(data, "csv", tuple(each.name for each in fields(CsvFormat)))),
+            contamination=data.get("contamination"),
+            **stated,
+        )
+
+    # -- what it is for ------------------------------------------------------------------------------------------
+
+    def model(self) -> Model:
+        """Return the declared model: the columns as the model reads them, and its options as they stand in ``[model]``."""
+        with self._refusals():
+            return MODELS[self.model_name].from_columns(self.columns, self.target, self.model_options)
+
+    def plan(self) -> Plan:
+        """Return the plan: no data are read."""
+        with self._refusals():
+            prior = None if self.prior_precision is None else GaussianPrior(self.prior_precision)
+            return plan(
+                self.model(),
+                self.budget,
+                n=self.n,
+                adjacency=self.adjacency,
+                draws=self.draws,
+                purpose=self.purpose,
+                theorem=self.theorem,
+                sampler=self.sampler,
+                prior_radius=self.prior_radius,
+                prior=prior,
+                inverse_temperature=self.inverse_temperature,
+                rows_per_person=self.rows_per_person,
+            )
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        """Turn what goes wrong with a file's options and numbers, of any type and size, into a refusal in one line."""
+        kind = MODELS[self.model_name]
+        try:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                yield
+        except GibbsafeError:
+            raise
+        except ArithmeticError as error:
+            raise ParameterError(f"model {kind.name}: a declared number is too large or too small ({error})") from error
+        except AttributeError as error:
+            what = f"an option is not understood ({error})" if self.target else "needs a [target] table with the name of a column"
+            raise ParameterError(f"model {kind.name}: {what}") from error
+        except (TypeError, ValueError, LookupError) as error:
+            raise ParameterError(f"model {kind.name}: {_about_option(error, kind)}") from error
+
+    def read(self, source: Any) -> DeclaredTable:
+        """Return the declared columns of a file or table, in batches, for `Plan.release` with ``persons=person_column``."""
+        by_model = getattr(self.model(), "columns", None) is not None
+        targets = () if self.target is None else (self.target,)
+        raw, prepared = (self.columns, targets) if by_model else ((), (*self.columns, *targets))
+        others = () if self.person_column is None else (self.person_column,)
+        return DeclaredTable(source, prepared, raw, others, self.csv_format)
+
+    def release(self, source: Any, **options: Any) -> Release:
+        """Plan and release at once; the options are those of `gibbsafe.release.release`."""
+        return self.plan().release(self.read(source), persons=self.person_column, **options)
+
+
+# -- validation -----------------------------------------------------------------------------------------------------------
+
+
+def _known(where: str, table: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
+    for key in table:
+        choice(f"{where}, key", key, allowed)
+
+
+def _table(data: Mapping[str, Any], name: str, allowed: tuple[str, ...] | None, *, needed: bool = False) -> Mapping[str, Any]:
+    """Return a table of the study with known keys only; an absent one is empty, or refused if it is needed."""
+    table = data.get(name, {})
+    if not isinstance(table, dict):
+        fail(name, table, f"a table: [{name}]")
+    if needed and not table:
+        raise ParameterError(f"{name}: missing; write a table [{name}]")
+    if allowed is not None:
+        _known(name, table, allowed)
+    return table
+
+
+def _column(name: str, table: Any, allowed: tuple[str, ...], scale: Any) -> Column:
+    """Return one declared column; its type follows from what is declared unless it is stated."""
+    if not isinstance(table, dict):
+        fail(f"column {name!r}", table, f"a table: [columns.{name}]")
+    _known(f"column {name!r}", table, allowed)
+    stated = {key: value for key, value in table.items() if key not in ("name", "type", "labels")}
+    if "labels" in table:
+        if "levels" in table:
+            fail(f"column {name!r}, labels", table["labels"], "left out beside levels")
+        stated["levels"] = table["labels"]
+    natural = "label" if "labels" in table else "category" if "levels" in table else "number"
+    kind = table.get("type", natural)
+    return Column(name, **{"kind": kind, **({"scale": scale} if kind == "number" else {}), **stated})
+
+
+def _columns(tables: Any, scale: Any) -> tuple[Column, ...]:
+    if not isinstance(tables, dict):
+        fail("columns", tables, "tables: [columns.NAME]")
+    return tuple(_column(name, table, COLUMN_KEYS, scale) for name, table in tables.items())
+
+
+def _target(data: Mapping[str, Any]) -> Column | None:
+    table = _table(data, "target", TARGET_KEYS)
+    if not table:
+        return None
+    name = table.get("name")
+    if not isinstance(name, str) or not name:
+        fail("target.name", name, "the name of the response column")
+    if name in data.get("columns", {}):
+        fail("target.name", name, "a column that is not among the features under [columns]")
+    return _column(name, table, TARGET_KEYS, "centred")
+
+
+def _person_column(persons: Mapping[str, Any]) -> str | None:
+    if not persons:
+        return None
+    for key in ("column", "rows_per_person"):
+        if key not in persons:
+            raise ParameterError(f"persons.{key}: missing; a cap on rows per person needs the identifier's column and the number")
+    if not isinstance(persons["column"], str) or not persons["column"]:
+        fail("persons.column", persons["column"], "the name of the column that identifies persons")
+    return str(persons["column"])
+
+
+def _account(ledger: Mapping[str, Any], folder: Path) -> str | None:
+    """Return ``URL#account``; a SQLite file is found relative to the study."""
+    if not ledger:
+        return None
+    name, url = ledger.get("account"), ledger.get("url", "ledger.db")
+    if not isinstance(name, str) or not isinstance(url, str):
+        wrong, found = ("account", name) if not isinstance(name, str) else ("url", url)
+        fail(f"ledger.{wrong}", found, "a text: account = a name, and url = a path or a database URL")
+    place, name = parse_reference(f"{url}#{name}")
+    if place.startswith("sqlite:///"):
+        place = f"sqlite:///{folder / place.removeprefix('sqlite:///')}"
+    return f"{place}#{name}"
+
+
+def _anchor(ledger: Mapping[str, Any], folder: Path) -> str | None:
+    """Return where marks are kept; a file is found relative to the study."""
+    place = _text("ledger.anchor", ledger.get("anchor"))
+    if place is None or place == "-" or "://" in place or place.startswith(("env:", "file:")):
+        return place
+    return str(folder / place)
+
+
+def _text(name: str, value: Any) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value):
+        fail(name, value, "a text")
+    return value
+
+
+def _csv_format(table: Mapping[str, Any]) -> CsvFormat:
+    for key, value in table.items():
+        if not isinstance(value, str) or not value or (key != "encoding" and (len(value) != 1 or not value.isascii())):
+            fail(f"csv.{key}", value, "the name of an encoding" if key == "encoding" else "one character")
+    return CsvFormat(**table)
+
+
+def _about_option(error: Exception, kind: type[Model]) -> str:
+    """Say which options a model has, where one of them was not understood."""
+    text = str(error).split("() ", 1)[-1] or type(error).__name__
+    allowed: list[str] = [each.name for each in fields(kind) if each.init] if is_dataclass(kind) else []
+    return f"{text}; its options are {', '.join(allowed)}"

@@ -1,0 +1,102 @@
+"""Bregman differences against sixty-digit arithmetic, from tiny steps to huge ones."""
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import gibbsafe as gs
+from gibbsafe.losses.bregman import QUICK_ROUNDING, ROUNDING, bregman, quick_bregman
+from gibbsafe.losses.centred import CentredPseudoHuberLoss, CentredSoftPinballLoss
+from gibbsafe.losses.kinked import HingeLoss
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
+from gibbsafe.losses.soft_step import SoftHingeLoss, SoftPinballLoss
+from gibbsafe.losses.squared import SquaredLoss
+from gibbsafe.losses.weighted import WeightedLoss
+
+LOSSES = [
+    LogisticLoss(),
+    SoftHingeLoss(0.01),
+    SoftHingeLoss(0.5),
+    SoftPinballLoss(0.8, 0.1),
+    CentredSoftPinballLoss(0.3, 2.0),
+    PseudoHuberLoss(0.2),
+    CentredPseudoHuberLoss(3.0),
+    SquaredLoss(10.0),
+]
+
+
+def exact(loss, u, step, y):
+    """Return f(u + a) − f(u) − f′(u)a from the definitions."""
+    u, step, y = mp.mpf(u), mp.mpf(step), mp.mpf(y)
+    if isinstance(loss, SquaredLoss):
+        return step * step / 2
+    width = mp.mpf(getattr(loss, "width", 1))
+
+    def softplus(x):
+        return mp.log1p(mp.exp(x))
+
+    if isinstance(loss, LogisticLoss):
+        return softplus(-u - step) - softplus(-u) + step / (1 + mp.exp(u))
+    if isinstance(loss, SoftHingeLoss):
+        return width * (softplus((1 - u - step) / width) - softplus((1 - u) / width)) + step / (1 + mp.exp((u - 1) / width))
+    if isinstance(loss, SoftPinballLoss):
+        return width * (softplus((u + step - y) / width) - softplus((u - y) / width)) - step / (1 + mp.exp((y - u) / width))
+    before, after = (y - u) / width, (y - u - step) / width
+    roots = mp.sqrt(1 + before**2), mp.sqrt(1 + after**2)
+    return width**2 * (roots[1] - roots[0]) + width * step * before / roots[0]
+
+
+def points(number=600, seed=3):
+    generator = np.random.default_rng(seed)
+    u, step, y = generator.standard_normal((3, number))
+    u *= 10 ** generator.uniform(-3, 1.7, number)
+    step *= 10 ** generator.uniform(-9, 2.5, number)
+    y *= 10 ** generator.uniform(-2, 2, number)
+    return u, step, y
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_against_sixty_digits(loss):
+    """Errors stay below ROUNDING units of ½·smoothness·a², and of the quick form below QUICK_ROUNDING·|a|."""
+    u, step, y = points()
+    targets = None if loss.margin else y
+    precise = bregman(loss, u, step, targets)
+    with np.errstate(over="ignore", invalid="ignore"):
+        quick = quick_bregman(loss, u, step, targets)
+    assert (precise >= 0).all()
+    with mp.workdps(60):
+        for k in range(len(u)):
+            truth = exact(loss, u[k], step[k], y[k])
+            assert abs(truth - precise[k]) <= ROUNDING * 2.0**-53 * 0.5 * loss.smoothness * mp.mpf(step[k]) ** 2
+            if np.isfinite(quick[k]) and not isinstance(loss, SquaredLoss):
+                assert abs(truth - quick[k]) <= QUICK_ROUNDING * abs(mp.mpf(step[k]))
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_bounds_that_the_sampler_relies_on(loss):
+    """0 ≤ D ≤ ½·smoothness·a², chains side by side, and huge arguments without a warning."""
+    u, step, y = points(seed=4)
+    targets = None if loss.margin else y
+    single = bregman(loss, u, step, targets)
+    assert (single <= 0.5 * loss.smoothness * step**2 * (1 + 1e-13)).all()
+    both = bregman(loss, np.column_stack([u, u]), np.column_stack([step, step]), targets)
+    assert np.array_equal(both, np.column_stack([single, single]))
+    huge = np.array([1e300, -1e300, 1e300, 0.0, 700.0])
+    moves = np.array([1.0, 1.0, -1e150, 1e150, -1500.0])
+    assert not np.isnan(bregman(loss, huge, moves, None if loss.margin else np.zeros(5))).any()
+
+
+def test_weights_multiply():
+    u, step, _ = points(5)
+    weights = np.arange(1.0, 6.0)
+    assert np.array_equal(
+        bregman(WeightedLoss(LogisticLoss()), u, step, weights[:, None]), weights * bregman(LogisticLoss(), u, step)
+    )
+    both = bregman(WeightedLoss(SquaredLoss(1.0)), u, step, np.column_stack([weights, u]))
+    assert np.array_equal(both, weights * 0.5 * step**2)
+
+
+def test_kinked_losses_have_none():
+    with pytest.raises(gs.PremiseError, match="needs a smooth loss"):
+        bregman(HingeLoss(), np.zeros(1), np.zeros(1))
