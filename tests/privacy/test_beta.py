@@ -13,7 +13,7 @@ from scipy.stats import beta as beta_law
 
 import gibbsafe as gs
 from gibbsafe.privacy import BetaBernoulliDP
-from gibbsafe.privacy.beta import LARGEST_N, beta_bernoulli_delta
+from gibbsafe.privacy.beta import LARGEST_N, _tail, beta_bernoulli_delta
 
 BUDGET = gs.Budget(1.0, 1e-5)
 
@@ -107,3 +107,12 @@ def test_no_pure_claim():
         gs.plan(gs.models.BetaBernoulli(), gs.Budget(1.0), n=50, adjacency="replace-one")
     with pytest.raises(gs.PremiseError, match="groups of 2"):
         BetaBernoulliDP(1.0, 1.0, 10, 1.0).group(2)
+
+
+@pytest.mark.parametrize("log_odds", [-30.0, -5.0, -0.4, 0.0, 0.4, 5.0, 30.0])
+@pytest.mark.parametrize(("a", "b"), [(0.05, 3.0), (3.0, 0.05), (2.0, 7.0), (40.0, 35.0)])
+def test_tails_on_both_sides_of_the_middle(a, b, log_odds):
+    with mpmath.workdps(40):
+        below = mpmath.betainc(a, b, 0, 1 / (1 + mpmath.exp(-mpmath.mpf(log_odds))), regularized=True)
+        expected = float(1 - below)
+    assert float(_tail(np.array([a]), np.array([b]), np.array([log_odds]))[0]) == pytest.approx(expected, rel=1e-9, abs=1e-15)

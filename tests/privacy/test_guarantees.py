@@ -13,6 +13,7 @@ import gibbsafe as gs
 from gibbsafe.privacy import (
     Adjacency,
     ApproximateDP,
+    BlockRanges,
     BoundedRange,
     Composition,
     ConcentratedDP,
@@ -398,3 +399,15 @@ def test_group_deltas_are_rounded_up(epsilon, exponent, size):
 def test_metric_claims_add_up_to_at_least_their_exact_sum():
     total = MetricDP(0.1, "hamming").compose(10)
     assert total.at(1).epsilon(0.0) >= Fraction(0.1) * 10
+
+
+def test_a_block_that_no_record_moves_costs_nothing_and_frees_nothing():
+    for epsilon in (0.0, 0.2, 0.7):
+        assert BlockRanges([0.0, 1.0, 0.5]).delta(epsilon) == BlockRanges([1.0, 0.5]).delta(epsilon) > 0
+    assert BlockRanges([0.0]).delta(0.0) == 0
+
+
+def test_total_variation_of_a_bounded_range_to_the_last_digit():
+    for k in range(200):
+        width = 10 ** (k / 40 - 3)
+        assert mpmath.mpf(BoundedRange(width).total_variation()) >= mpmath.tanh(mpmath.mpf(width) / 4)

@@ -9,6 +9,7 @@ import pytest
 from gibbsafe._numerics import FLOOR, SLACK, greatest, least
 from gibbsafe.privacy.profiles import (
     bounded_range_delta,
+    corollary_8_delta,
     gaussian_delta,
     gaussian_epsilon,
     gaussian_mu,
@@ -136,3 +137,12 @@ def test_bisection_finds_adjacent_floats():
     assert least(lambda x: False) == math.inf
     assert greatest(lambda x: True) == math.inf
     assert greatest(lambda x: False) == 0.0
+
+
+@pytest.mark.parametrize(("mu", "delta"), [(0.2, 1e-3), (0.05, 1e-6), (0.3, 0.05)])
+def test_corollary_8_inverts_its_own_formula(mu, delta):
+    """ε = μ√(1 + 2 ln 1/δ), as printed, for ε ≤ 1."""
+    epsilon = mu * math.sqrt(1 + 2 * math.log(1 / delta))
+    assert epsilon <= 1
+    assert corollary_8_delta(epsilon, mu**2 / 2) == pytest.approx(delta, rel=1e-9)
+    assert corollary_8_delta(2.0, mu**2 / 2) == corollary_8_delta(1.0, mu**2 / 2)

@@ -301,3 +301,65 @@ def test_langevin_without_a_declared_step_takes_the_largest_that_contracts():
     unsaid = theorem.guarantee(constants, inverse_temperature=1.0, adjacency="replace-one")
     said = theorem.guarantee(constants | {"step": 2 / (2.0 + 8 * 0.25 + 3.0)}, inverse_temperature=1.0, adjacency="replace-one")
     assert unsaid.mu == pytest.approx(said.mu, rel=1e-9)
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("name", ["exponential-mechanism", "bounded-loss", "bounded-difference", "bounded-range"])
+@pytest.mark.parametrize(
+    ("declared", "low", "high"),
+    [
+        ({"loss_bound": 0.7}, -0.7, 0.7),
+        ({"loss_interval": (-0.3, 1.1)}, -0.3, 1.1),
+        ({"loss_interval": (0.4, 1.3)}, 0.4, 1.3),
+        ({"loss_range": 0.9}, 0.2, 1.1),
+        ({"sensitivity": 0.9}, -0.9, 0.9),
+        ({"difference_bound": 0.9}, -0.45, 0.45),
+        ({"difference_range": 0.9}, -0.225, 0.225),
+    ],
+)
+def test_two_parameters_at_the_ends_of_what_is_declared(name, declared, low, high, adjacency):
+    """Records that love opposite parameters, one of them with hardly any mass: the log ratio comes close to its supremum."""
+    if adjacency == "replace-one" and "sensitivity" in declared:
+        low, high = low / 2, high / 2
+    beta, prior = 0.8, (1.0, 1e-9)
+    losses = [(low, high), (high, low)] if adjacency == "replace-one" else [(low, high), (0.0, 0.0)]
+    laws = []
+    for one in losses:
+        masses = [weight * math.exp(-beta * loss) for weight, loss in zip(prior, one, strict=True)]
+        laws.append([mass / math.fsum(masses) for mass in masses])
+    shown = max(abs(math.log(p / q)) for p, q in zip(*laws, strict=True))
+    try:
+        claim = get(name).guarantee(declared, inverse_temperature=beta, adjacency=adjacency)
+    except gs.PremiseError:
+        return
+    assert shown <= claim.epsilon(0.0)
+    assert claim.epsilon(0.0) <= 2.001 * shown * (1 if name != "exponential-mechanism" or adjacency == "replace-one" else 4)
+
+
+def test_bounded_theorems_refuse_only_what_is_not_declared():
+    """So that the test above cannot pass by refusing."""
+    answered = {
+        (name, next(iter(declared)))
+        for name in ("exponential-mechanism", "bounded-loss", "bounded-difference", "bounded-range")
+        for declared in (
+            {"loss_bound": 1.0}, {"loss_interval": (0.0, 1.0)}, {"loss_range": 1.0}, {"sensitivity": 1.0},
+            {"difference_bound": 1.0}, {"difference_range": 1.0},
+        )
+        if _is_priced(name, declared)
+    }  # fmt: skip
+    assert answered == {
+        ("exponential-mechanism", "loss_bound"), ("exponential-mechanism", "loss_interval"),
+        ("exponential-mechanism", "sensitivity"), ("exponential-mechanism", "difference_bound"),
+        ("bounded-loss", "loss_bound"), ("bounded-loss", "loss_interval"),
+        ("bounded-difference", "difference_bound"),
+        ("bounded-range", "loss_bound"), ("bounded-range", "loss_interval"), ("bounded-range", "loss_range"),
+        ("bounded-range", "sensitivity"), ("bounded-range", "difference_bound"), ("bounded-range", "difference_range"),
+    }  # fmt: skip
+
+
+def _is_priced(name, declared):
+    try:
+        get(name).guarantee(declared, inverse_temperature=1.0, adjacency="replace-one")
+    except gs.PremiseError:
+        return False
+    return True
