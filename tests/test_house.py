@@ -80,11 +80,24 @@ def test_a_record_crosses_at_most_six_rooms_from_file_to_block(columns, tmp_path
     assert {"data", "models", "domains"} <= set(crossed)
 
 
+def climbs(tree):
+    """Yield (line, how many folders up) of every `.parents[k]` and of chains of `.parent`; a name stands for a file's folder."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and isinstance(node.slice, ast.Constant):
+            if node.value.attr == "parents" and isinstance(node.slice.value, int):
+                yield node.lineno, node.slice.value + 1
+        elif isinstance(node, ast.Attribute) and node.attr == "parent":
+            base, steps = node, 0
+            while isinstance(base, ast.Attribute) and base.attr == "parent":
+                base, steps = base.value, steps + 1
+            yield node.lineno, steps + isinstance(base, ast.Name)
+
+
 def test_nothing_looks_outside_the_clone_by_default():
     """No default path climbs above the root of the repository."""
+    assert next(climbs(ast.parse('HERE.parent.parent / "shared"'))) == (1, 3)
     root = Path(__file__).parents[1]
     for path in [*root.glob("benchmarks/*.py"), *root.glob("audits/*.py"), *root.glob("tests/**/*.py")]:
         depth = len(path.relative_to(root).parts)
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "parents":
-                assert node.slice.value < depth, f"{path.relative_to(root)}:{node.lineno}"
+        for line, steps in climbs(ast.parse(path.read_text())):
+            assert steps <= depth, f"{path.relative_to(root)}:{line}"
