@@ -15,6 +15,6 @@ def test_broken_files_and_arguments_are_refused_in_one_line(seed):
     spec.loader.exec_module(audit)
     seen = audit.fuzz(250, seed)
     assert {outcome.rsplit(" ", 1)[1] for outcome in seen} <= {"0", "1", "2"}
-    assert seen["study, release: exit 1"] > 40
+    assert seen["study, release: exit 1"] > 10
     assert sum(times for outcome, times in seen.items() if outcome.endswith("exit 0")) > 20
     assert {outcome.split(",")[0] for outcome in seen} == set(audit.KINDS)
