@@ -411,3 +411,8 @@ def test_total_variation_of_a_bounded_range_to_the_last_digit():
     for k in range(200):
         width = 10 ** (k / 40 - 3)
         assert mpmath.mpf(BoundedRange(width).total_variation()) >= mpmath.tanh(mpmath.mpf(width) / 4)
+
+
+def test_distances_of_records():
+    assert Metric.absolute().between([1.0, -2.0], [3.0, 1.0]) == 5.0
+    assert Metric.hamming().between([1, 2, 3], [1, 5, 3]) == 1
