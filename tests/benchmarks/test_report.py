@@ -49,6 +49,24 @@ def test_the_page_on_schedules_is_what_its_results_give():
     assert schedules.page(results) == (ROOT / "docs" / "schedules.md").read_text()
 
 
+def test_draws_of_the_committed_run_come_when_they_should():
+    """Hard data within seconds, a million records within what was stated, proposals below their bound."""
+    import report_draws
+
+    cells = committed()["draws"]["cells"]
+    assert {cell["kind"] for cell in cells} == {"iso", "one-hot", "separable", "heavy-tailed", "narrow hinge"}
+    for cell, route, each in report_draws.taken(cells):
+        if cell["kind"] != "iso" and cell["n"] <= 30_000:
+            assert each["first_s"] <= {"default": 10, "within 1e-9": 60}[route]
+        if route == "default" and (cell["n"], cell["parameters"]) == (100_000, 60):
+            assert each["first_s"] <= 60
+        if route == "default" and cell["n"] == 1_000_000:
+            assert each["first_s"] <= 60 or 0.5 <= each["first_s"] / each["stated_s"] <= 2
+        assert each.get("proposals", 0) <= each.get("proposals_at_most", 0)
+    stopped = [cell for cell in cells if any("stopped_s" in each for each in cell["routes"].values())]
+    assert all(cell["kind"] == "iso" or cell["n"] > 30_000 for cell in stopped)
+
+
 def test_figures_that_the_page_shows_exist():
     page = (ROOT / "docs" / "benchmarks.md").read_text()
     for target in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page):
