@@ -127,7 +127,7 @@ def proposals_a_round(plan, seen):
     stage = plan.stages[0]
     if stage.steps is None or not {"whole", "thinned"} & set(seen.certificates):
         return {}
-    nats = plan._request().public_posterior(stage).tangent_nats(stage.step)
+    nats = plan.request().public_posterior(stage).tangent_nats(stage.step)
     return {"proposals": seen.proposals / stage.steps, "proposals_at_most": math.exp(nats + EXTRA)}
 
 

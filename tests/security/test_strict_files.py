@@ -315,7 +315,7 @@ def test_want_of_memory_is_a_refusal(tmp_path, monkeypatch, run, contents):
     def full(path):
         raise MemoryError
 
-    monkeypatch.setattr("gibbsafe.release._read", full)
+    monkeypatch.setattr("gibbsafe.release.releases.read_release", full)
     code, _, err = run("verify", tmp_path / "r.json")
     assert (code, err.count("\n")) == (1, 1)
     assert "memory" in err

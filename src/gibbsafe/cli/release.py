@@ -74,22 +74,24 @@ def release(
     planned, room = loaded.plan(), parse_size(memory)
     if untrusted_study:  # whoever wrote it chooses neither account, nor marks, nor the name of the data
         loaded = replace(loaded, account=None, anchor=None, dataset=None)
-    account, signer = _account(loaded, ledger, no_ledger, anchor), _Signer(sign)
-    refuse_two_documents(None if account is None else account.anchor_place(), as_json)
-    named = dataset or loaded.dataset
+    account, signer, named = _account(loaded, ledger, no_ledger, anchor), _Signer(sign), dataset or loaded.dataset
     if account is not None:
+        refuse_two_documents(account.anchor_place(), as_json)
         account.refuse_other_data(named)
     require_free(out, force=force, inputs=[study, data, *([] if sign is None else [sign])])
     table = loaded.read(data)
     if clipping:
         _count_clipping(loaded, data)
-    about = {"key": key, "reason": reason, "dataset": named, "signer": signer.key_id}
-    deferred = None if account is None else DeferredCharge(account, about)
+    deferred = _deferred(account, key=key, reason=reason, dataset=named, signer=signer.key_id)
     shown = {"progress": False if quiet or as_json else None, "show_values": show_values, "untrusted": untrusted_study}
-    persons = loaded.person_column
-    released = signer.sign(planned.release(table, persons=persons, ledger=deferred, storage=storage, memory=room, **shown))
+    read = {"persons": loaded.person_column, "storage": storage, "memory": room}
+    released = signer.sign(planned.release(table, ledger=deferred, **read, **shown))
     _write(released, out, deferred, force=force)
     _tell(released, out, deferred, as_json=as_json, quiet=quiet)
+
+
+def _deferred(account: Account | None, **about: Any) -> DeferredCharge | None:
+    return None if account is None else DeferredCharge(account, about)
 
 
 def _refuse_misuse(ledger: str | None, *, no_ledger: bool, untrusted: bool, shown: bool) -> None:

@@ -418,10 +418,10 @@ def test_gradients_in_single_precision_are_covered_by_no_slack(n, p, off):
     model = gs.models.LogisticRegression(dimension=p - 1, radius=math.sqrt(p - 1))
     plan = gs.plan(model, gs.Budget(1.0, 1e-6), n=n, adjacency="replace-one", sampler="proximal")
     stage = plan.stages[0]
-    public = plan._request().public_posterior(stage)
+    public = plan.request().public_posterior(stage)
     shrunk, pull = stage.step / (1 + stage.step), stage.inverse_temperature * n * math.sqrt(public.reach)
     assert stage.steps * 0.4 * math.sqrt(shrunk) * 2.0**-24 * pull == pytest.approx(off, rel=0.1)
     bound = rounding_bound(
-        stage.step, stage.steps, nats=public.tangent_nats(stage.step), parameters=p, terms=8192 + n // 8192, pull=pull
+        stage.step, stage.steps, nats=public.tangent_nats(stage.step), parameters=p, terms=8192 + n // 8192, force=pull
     )
     assert 2.0**29 * bound > 1
