@@ -72,14 +72,7 @@ def sample(
         envelope = quick_envelope(posterior, draws, k, generator)
         if envelope is not None:
             return sample_from(envelope, draws, generator, progress, started)
-    rounds: ShellRounds | Rounds
-    if is_long(posterior, geometry, eta):
-        rounds = ShellRounds(posterior, eta)
-    else:
-        curved = posterior.dimension <= LARGEST_NEWTON
-        if mode is None and curved:
-            mode = find_mode(posterior, most=mode_passes(k))
-        rounds = Rounds(posterior, geometry, eta, mode.hessian if mode is not None and curved else None)
+    rounds, mode = _rounds(posterior, geometry, eta, k, mode)
     chains = rounds.start(np.tile(start, (draws, 1)))
     ready = reported = time.perf_counter()
     for done in range(1, k + 1):
@@ -102,6 +95,18 @@ def sample(
         passes=chains.passes,
     )
     return chains.points, diagnostics
+
+
+def _rounds(
+    posterior: GibbsPosterior, geometry: Geometry, eta: float, k: int, mode: Mode | None
+) -> tuple[ShellRounds | Rounds, Mode | None]:
+    """The way of k rounds, by the shell sampler where they are long, and the mode if it was looked for."""
+    if is_long(posterior, geometry, eta):
+        return ShellRounds(posterior, eta), mode
+    curved = posterior.dimension <= LARGEST_NEWTON
+    if mode is None and curved:
+        mode = find_mode(posterior, most=mode_passes(k))
+    return Rounds(posterior, geometry, eta, mode.hessian if mode is not None and curved else None), mode
 
 
 def _start(posterior: GibbsPosterior, geometry: Geometry, mode: Mode) -> tuple[Floats, float]:
