@@ -1,22 +1,11 @@
 """The hazard of a trimmed gamma prior that families of rates state as c: never above the exact one, at any size of its shapes."""
 
-import mpmath
 import numpy as np
 import pytest
 
 import gibbsafe as gs
 
-
-def exact_hazard(shape, rate, low, high):
-    """Density over mass at ``low``: 1/∫ (t/low)^{shape−1} e^{−rate(t − low)} dt, by quadrature in 30 digits around the peak."""
-    with mpmath.workdps(30):
-        s, r, low, high = map(mpmath.mpf, (shape, rate, low, high))
-        peak = min(max((s - 1) / r - low, 0), high - low)
-        slope = abs((s - 1) / (low + peak) - r)
-        width = 1 / max(slope, mpmath.sqrt(s - 1) / (low + peak))
-        ends = {min(max(peak + k * width, 0), high - low) for k in (-60, -20, -6, -2, 0, 2, 6, 20, 60)}
-        mass = mpmath.quad(lambda t: mpmath.exp((s - 1) * mpmath.log1p(t / low) - r * t), sorted(ends))
-        return 1 / mass
+from ...oracles.family_cases import exact_hazard
 
 
 #: Sizes at which the logarithms of density and mass are 1e8 and more, where their difference lost all its digits; and plain ones.
