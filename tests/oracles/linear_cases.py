@@ -77,7 +77,7 @@ def one_parameter(rng: Generator, made: Case) -> None:
     given = None
     scale = unit * magnitude(rng, 1e-6, 1e6)  # of the prior, in scaled units
     if rng.random() < 0.7:
-        precision = model.precision_to_original(np.array([1 / scale**2]))
+        precision = model.units.precision_to_original(np.array([1 / scale**2]))
         centre = model.to_original(np.array([[scale * float(rng.normal()) * 3]]))[0]
         given = GaussianPrior((float(precision[0]),), (float(centre[0]),))
     theorem = str(either(rng, "auto", "auto", "gaussian-dp", "log-sobolev"))
@@ -115,7 +115,7 @@ def far_out(rng: Generator, made: Case) -> None:
     scaled = unit**-2 * np.array([magnitude(rng, 1e-6, 1e6) for _ in range(d + intercept)])
     if rng.random() < 0.4:
         scaled[:] = scaled[0]
-    prior = GaussianPrior(tuple(model.precision_to_original(scaled).tolist()), (0.0,) * (d + intercept))
+    prior = GaussianPrior(tuple(model.units.precision_to_original(scaled).tolist()), (0.0,) * (d + intercept))
     made.setting = {
         "model": model.to_dict(),
         "budget": budget,

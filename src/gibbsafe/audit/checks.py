@@ -12,7 +12,8 @@ import numpy as np
 
 from gibbsafe._types import Floats
 from gibbsafe.audit.record_losses import RecordLosses, numerical_gradient
-from gibbsafe.models.base import GibbsModel
+from gibbsafe.losses.base import Loss
+from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants
 from gibbsafe.theorems.bounded_range import loss_difference_range
@@ -63,7 +64,7 @@ class SingleGradient(GradientSize):
     arity = 1
 
     def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
-        return super().shares([posteriors[0], self.losses.nothing], thetas)
+        return super().shares([posteriors[0], self.losses.no_records], thetas)
 
 
 class Range(Attack):
@@ -82,7 +83,7 @@ class SingleRange(Range):
     arity = 1
 
     def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
-        return super().shares([posteriors[0], self.losses.nothing], thetas)
+        return super().shares([posteriors[0], self.losses.no_records], thetas)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,7 @@ class Curvature(Attack):
         step = size * direction / np.linalg.norm(direction, axis=1, keepdims=True)
         moved = thetas + step
         first, second = (
-            self.losses.difference_gradient(posteriors[0], self.losses.nothing, points) for points in (thetas, moved)
+            self.losses.difference_gradient(posteriors[0], self.losses.no_records, points) for points in (thetas, moved)
         )
         change, length = second - first, np.linalg.norm(step, axis=1)
         if not self.least:
@@ -182,10 +183,9 @@ def attacks(losses: RecordLosses) -> Iterator[Attack]:
             yield from _on_ranges(losses, constants, Adjacency.ADD_REMOVE)
         for _, constants in (alone or losses.constants(Adjacency.REPLACE_ONE))[:1]:
             yield from _on_curvature(losses, constants)
-    if hasattr(losses.posteriors[0], "gradients"):
+    if isinstance(losses.posteriors[0], GibbsPosterior):
         yield Gradient(losses, "gradient", 1e-3, "the gradient is not the derivative of the potential")
-    if isinstance(losses.model, GibbsModel) and hasattr(losses.posteriors[0], "data"):
-        yield from _on_loss(losses)
+        yield from _on_loss(losses, losses.posteriors[0].loss)
 
 
 def _on_gaps(losses: RecordLosses, constants: Constants, precision: Floats, adjacency: Adjacency) -> Iterator[Attack]:
@@ -234,8 +234,7 @@ def _on_curvature(losses: RecordLosses, constants: Constants) -> Iterator[Attack
         yield Curvature(losses, "strong convexity", least, "curvature of one record's loss", True)
 
 
-def _on_loss(losses: RecordLosses) -> Iterator[Attack]:
-    loss = losses.posteriors[0].loss
+def _on_loss(losses: RecordLosses, loss: Loss) -> Iterator[Attack]:
     if math.isfinite(loss.smoothness):
         yield Derivatives(losses, "derivatives", 1e-4, "a derivative of the scalar loss is not the derivative")
         if 0 < loss.self_concordance < math.inf:

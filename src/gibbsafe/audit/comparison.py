@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gibbsafe.audit.records import columns_of, hostile_copies, join, persons_for, replace_record
+from gibbsafe.audit.records import columns_of, corners_of, hostile_copies, join, persons_for, replace_record
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.planning import Plan
 from gibbsafe.privacy import Adjacency
@@ -102,7 +102,7 @@ def _described(run: Callable[[Any], Any], describe: Describe, data: Any) -> dict
 
 def hostile_neighbours(plan: Plan, data: Any = None, records: list[Any] | None = None) -> Iterator[tuple[str, Any, Any]]:
     """Yield (situation, data set, neighbour)."""
-    corners = list(plan.model.corners() if records is None else records)
+    corners = corners_of(plan.model) if records is None else list(records)
     rows = plan.rows_per_person
     persons = plan.n if plan.n is not None and plan.adjacency == Adjacency.REPLACE_ONE else None
     size = 12 if persons is None else persons - 1 + rows

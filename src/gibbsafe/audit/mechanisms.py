@@ -32,7 +32,7 @@ def mechanism_of(plan: Plan, generator: np.random.Generator | None = None) -> Ca
             releases = [plan.release(data, **options).draws for _ in range(runs)]
             return np.stack([plan.model.from_original(draws).ravel() for draws in releases])
         (posterior,), sampler, (stage,) = posteriors_of(plan, data), SAMPLERS[plan.sampler], plan.stages
-        scaled, _ = sampler.function(posterior, runs * stage.draws, random, None, **sampler.options(stage))
+        scaled, _ = sampler.draw(stage, posterior, runs * stage.draws, random)
         return np.asarray((np.round(scaled / plan.grid) * plan.grid).reshape(runs, -1))
 
     return run

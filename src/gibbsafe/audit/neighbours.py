@@ -14,11 +14,12 @@ import numpy as np
 from gibbsafe._validate import count
 from gibbsafe.audit.curves import PrivacyCurve
 from gibbsafe.audit.plans import exact_curve, posteriors_of
-from gibbsafe.audit.records import blend, join
+from gibbsafe.audit.records import blend, corners_of, join
 from gibbsafe.errors import GibbsafeError, PremiseError
 from gibbsafe.planning import Plan
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.normal import NormalPosterior
+from gibbsafe.posteriors.protocols import ExactCurve, Posterior
 from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers import can_draw, draw_exactly
 from gibbsafe.samplers.newton import find_mode
@@ -72,7 +73,7 @@ def worst_neighbours(
     best are improved by moving parts of the rest and blending records, and judged by the exact curve. Where no exact curve
     exists the approximation decides alone.
     """
-    corners = list(plan.model.corners() if records is None else records)
+    corners = corners_of(plan.model) if records is None else list(records)
     if len(corners) < 2:
         raise PremiseError("records: at least two different ones are needed to look for neighbours")
     at = epsilon if epsilon is not None else plan.guarantee.epsilon(plan.budget.delta) / 2
@@ -197,7 +198,7 @@ def _moved(rest: tuple[tuple[Any, int], ...], corner: Any, share: float) -> tupl
     return (*[(record, times) for record, times in kept if times], (corner, gone))
 
 
-def separation(first: Any, second: Any) -> float | None:
+def separation(first: Posterior, second: Posterior) -> float | None:
     """Return about how many standard deviations apart two posteriors are; None if that is not known cheaply.
 
     For potentials U and U + g this is the standard deviation of g: over a few draws where the posterior can be drawn from, or
@@ -205,12 +206,12 @@ def separation(first: Any, second: Any) -> float | None:
     """
     if isinstance(first, NormalPosterior) and isinstance(second, NormalPosterior):
         return float(np.linalg.norm((first.mean - second.mean) * np.sqrt(first.precision)))
-    if hasattr(first, "hockey_stick"):  # a closed form is as cheap
-        return None
-    if can_draw(first):
+    if can_draw(first) and not isinstance(first, ExactCurve):  # whose closed form is as cheap
         thetas = draw_exactly(first, LOOKS, np.random.default_rng(0))
         return float(np.std(second.values(thetas) - first.values(thetas)))
-    if not isinstance(first, GibbsPosterior) or not math.isfinite(first.loss.smoothness):
+    if not isinstance(first, GibbsPosterior) or not isinstance(second, GibbsPosterior):
+        return None
+    if not math.isfinite(first.loss.smoothness):
         return None
     try:
         mode = find_mode(first)

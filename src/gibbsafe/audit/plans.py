@@ -17,6 +17,7 @@ from gibbsafe.data.stream import encode_records
 from gibbsafe.errors import PremiseError
 from gibbsafe.planning import Plan
 from gibbsafe.posteriors.normal import NormalPosterior
+from gibbsafe.posteriors.protocols import ExactCurve, Posterior
 
 __all__ = ["exact_curve", "posteriors_of"]
 
@@ -70,9 +71,10 @@ def exact_curve(plan: Plan, data: Any, neighbour: Any, *, route: str = "auto") -
     return _posterior_curve(first, second, route).compose(stage.draws)
 
 
-def _posterior_curve(first: Any, second: Any, route: str) -> PrivacyCurve:
-    if route == "auto" and isinstance(first, NormalPosterior) and np.array_equal(first.precision, second.precision):
-        return PrivacyCurve.gaussian(float(np.linalg.norm((first.mean - second.mean) * np.sqrt(first.precision))))
-    if route == "auto" and hasattr(first, "hockey_stick") and not isinstance(first, NormalPosterior):
+def _posterior_curve(first: Posterior, second: Posterior, route: str) -> PrivacyCurve:
+    if route == "auto" and isinstance(first, NormalPosterior) and isinstance(second, NormalPosterior):
+        if np.array_equal(first.precision, second.precision):
+            return PrivacyCurve.gaussian(float(np.linalg.norm((first.mean - second.mean) * np.sqrt(first.precision))))
+    elif route == "auto" and isinstance(first, ExactCurve) and isinstance(second, ExactCurve):
         return PrivacyCurve.closed_form(first, second)
     return PrivacyCurve.by_quadrature(first, second)

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gibbsafe.errors import DomainError
+from gibbsafe.errors import DomainError, GibbsafeError
+from gibbsafe.models.base import Model
+from gibbsafe.models.capabilities import HasCorners
 from gibbsafe.privacy import Adjacency
 
-__all__ = ["blend", "columns_of", "hostile_copies", "join", "persons_for", "replace_record", "rows_of"]
+__all__ = ["blend", "columns_of", "corners_of", "hostile_copies", "join", "persons_for", "replace_record", "rows_of"]
 
 
 def columns_of(data: Any) -> tuple[np.ndarray, ...]:
@@ -85,3 +87,10 @@ def hostile_copies(record: Any, *, invalid: bool = False) -> list[Any]:
                 one[:, 0] = value
                 copies.append(_like(record, [one if j == k else other for j, other in enumerate(columns)]))
     return copies
+
+
+def corners_of(model: Model) -> list[Any]:
+    """Return the extreme records that a model lists; one that lists none is refused."""
+    if not isinstance(model, HasCorners):
+        raise GibbsafeError(f"corners: {model.name} does not list extreme records; pass records")
+    return list(model.corners())

@@ -107,7 +107,7 @@ def _buys(planned: Plan) -> list[tuple[str, str]]:
     if utility.prior_sd is not None:
         lines.append(("prior noise", f"{utility.prior_sd:.4g} standard deviation per parameter (scaled units)"))
     if known and utility.noise_sd is not None:
-        lines.append(("expected noise", f"{utility.noise_sd:.4g} (scaled units) {planned.model.typical_case}"))
+        lines.append(("expected noise", f"{utility.noise_sd:.4g} (scaled units) {utility.typical_case}"))
         widths = sorted((interval_width(planned) or {}).items(), key=lambda item: item[1])
         shown = widths if len(widths) <= 6 else [widths[0], widths[-1]]
         listed = ", ".join(f"{name} {width:.3g}" for name, width in shown)

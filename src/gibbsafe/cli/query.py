@@ -92,10 +92,12 @@ def _summarise(loaded: Release, level: float, *, as_json: bool, quiet: bool) -> 
 
 def _predictions(loaded: Release, path: Path) -> tuple[list[dict[str, Any]], str]:
     """Return a prediction per new row, with the probability of the positive label where the model has one."""
+    from gibbsafe.models.capabilities import PredictsProbabilities
+
     rows: list[dict[str, Any]] = []
     for batch in _new_rows(loaded, path):
         labels = loaded.predict(batch).tolist()
-        if hasattr(loaded.plan.model, "predict_proba"):
+        if isinstance(loaded.plan.model, PredictsProbabilities):
             chances = loaded.predict_proba(batch)[:, 1].tolist()
             rows += [{"prediction": label, "probability": chance} for label, chance in zip(labels, chances, strict=True)]
         else:
@@ -111,11 +113,12 @@ def _new_rows(loaded: Release, path: Path) -> Iterator[Any]:
     from gibbsafe.data.declared import DeclaredTable
     from gibbsafe.data.files import FileTable
     from gibbsafe.errors import GibbsafeError
+    from gibbsafe.models.linear.predictor import LinearModel
 
     model = loaded.plan.model
-    columns, names = getattr(model, "columns", None), getattr(model, "feature_names", None)
-    if not hasattr(model, "predict"):
+    if not isinstance(model, LinearModel):
         raise GibbsafeError(f"predict: not defined for the model {model.name}")
+    columns, names = model.columns, model.feature_names
     if columns is None and names is None:
         raise GibbsafeError("feature_names: not declared by the model, so columns of a table cannot be found")
     if columns is not None:

@@ -8,6 +8,7 @@ Many chains are matrix products on blocks small enough that rows × chains stay 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.errors import DomainError, ParameterError
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.weighted import WeightedLoss
+from gibbsafe.posteriors.protocols import Posterior
 
 __all__ = ["GibbsPosterior"]
 
@@ -45,7 +47,7 @@ def _per_parameter(name: str, values: npt.ArrayLike, width: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class GibbsPosterior:
+class GibbsPosterior(Posterior):
     """Density ∝ exp(−β Σ loss − ½ Σ m_j (θ_j − c_j)²) over the p columns of the data (scaled units, intercept included).
 
     ``inverse_temperature`` is β ≥ 0; ``prior_precision`` m > 0 and ``prior_centre`` c are (p,) arrays (a scalar is repeated).
@@ -77,6 +79,17 @@ class GibbsPosterior:
     def dimension(self) -> int:
         """Number of parameters p."""
         return self.data.width
+
+    @property
+    def support(self) -> tuple[Floats, Floats]:
+        """The box around the ball, or all of space."""
+        end = np.full(self.dimension, math.inf if self.ball is None else self.ball)
+        return -end, end
+
+    @property
+    def outlook(self) -> tuple[Floats, Floats]:
+        """The prior's centre and deviations, on all of space."""
+        return (self.prior_centre, 1 / np.sqrt(self.prior_precision)) if self.ball is None else super().outlook
 
     @property
     def rows_per_pass(self) -> int:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gibbsafe._types import Floats
 from gibbsafe._validate import fail
 from gibbsafe.errors import GibbsafeError
+from gibbsafe.models.capabilities import PredictsProbabilities
 from gibbsafe.queries.query import Answer, ErrorBound, Query, Sample
 
 __all__ = ["Event", "PredictiveProbability", "Probability", "indicator", "predictive", "probability", "unit_values"]
@@ -98,10 +99,9 @@ class PredictiveProbability(Query):
             value: Any = float(unit_values("chance", self.chance(sample), (sample.draws,)).mean())
             rows = 1
         else:
-            predict = getattr(sample.model, "predict_proba", None)
-            if predict is None:
+            if not isinstance(sample.model, PredictsProbabilities):
                 raise GibbsafeError(f"predictive: {sample.model.name} has no classes; give chance, a function of the draws")
-            value = predict(self.features, sample.array)
+            value = sample.model.predict_proba(self.features, sample.array)
             rows = len(value)
         error = ErrorBound.of_average(sample.draws, failure, questions * rows, "every probability off by")
         return Answer(self.title, value, sample.draws, error=error)

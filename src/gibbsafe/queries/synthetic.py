@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gibbsafe._validate import count, fail
-from gibbsafe.models.linear.predictor import LinearModel
+from gibbsafe.errors import GibbsafeError
+from gibbsafe.models.capabilities import Simulates
 from gibbsafe.queries.query import FREE
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ def simulate(release: Release, rows: int, features: Any, generator: np.random.Ge
     """
     total, model = count("rows", rows, most=MOST_ROWS), release.plan.model
     given = None if features is None else np.asarray(features)
-    if isinstance(model, LinearModel):
+    if not isinstance(model, Simulates):
+        raise GibbsafeError(f"simulate: {model.name} is not a distribution of records")
+    if model.simulates_responses:
         if given is None:
             fail("features", None, f"rows to simulate responses for: {model.name} does not describe features")
         if len(given) != total:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import asdict
+from functools import singledispatch
 from types import MappingProxyType
 from typing import Any
 
 from gibbsafe._json import agrees
 from gibbsafe._version import __version__
 from gibbsafe.errors import CertificateError, PremiseError
+from gibbsafe.models.base import GibbsModel, Model
+from gibbsafe.models.families.family import Family
 from gibbsafe.planning import Plan
+from gibbsafe.planning.facts import describe_prior
 from gibbsafe.planning.first_edition import ROUNDING, by_first_edition
 from gibbsafe.privacy import Adjacency
 from gibbsafe.release.describe import describe_certificate
 from gibbsafe.samplers import SAMPLERS
+from gibbsafe.theorems import Constants
+from gibbsafe.theorems.constants import as_blocks
 
 __all__ = ["Certificate", "certify"]
 
@@ -78,9 +86,9 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
             "adjacency": plan.adjacency.value,
             "unit": unit,
             "n": plan.n if plan.adjacency == Adjacency.REPLACE_ONE else None,
-            "constants": plan.model.declared(constants, plan.adjacency),
+            "constants": declared_constants(plan.model, constants, plan.adjacency),
             "inverse_temperature": plan.inverse_temperature,
-            "prior": plan.model.describe_prior(plan.stages[-1]),
+            "prior": describe_prior(plan.model, plan.stages[-1]),
             "purpose": plan.purpose,
             "stages": [
                 {
@@ -104,6 +112,33 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
             "version": __version__,
         }
     )
+
+
+@singledispatch
+def declared_constants(model: Model, constants: Constants, adjacency: Adjacency) -> dict[str, object]:
+    """Return the constants that a certificate states: of a family all that are declared, in the user's units."""
+    raise PremiseError(f"{type(model).__name__}: a model of no kind that certificates are made for")
+
+
+@declared_constants.register
+def _(model: Family, constants: Constants, adjacency: Adjacency) -> dict[str, object]:
+    stated = {name: value for name, value in asdict(constants).items() if value is not None}
+    stated |= {name: list(value) for name, value in stated.items() if isinstance(value, tuple)}
+    return stated | {"units": "the user's"}
+
+
+@declared_constants.register
+def _(model: GibbsModel, constants: Constants, adjacency: Adjacency) -> dict[str, object]:
+    ratio = model.loss.self_concordance
+    return {
+        "lipschitz": [] if constants.lipschitz is None else list(as_blocks(constants.lipschitz)),
+        "difference_lipschitz": list(constants.gap_blocks(adjacency)) if constants.lipschitz else [],
+        "record_radius": constants.record_radius,
+        "parameter_ball": model.ball,
+        "smoothness": constants.smoothness,
+        "self_concordance": ratio if math.isfinite(ratio) else None,
+        "units": "scaled: encoded rows, intercept included, have norm at most 1",
+    }
 
 
 def _claim(plan: Plan) -> dict[str, Any]:

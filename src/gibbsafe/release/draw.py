@@ -17,6 +17,8 @@ from gibbsafe.data.sources import require_readable
 from gibbsafe.data.stream import check_count, encode_records
 from gibbsafe.errors import DomainError, guarded, showing_values
 from gibbsafe.planning import Plan
+from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.posteriors.protocols import Posterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency
 from gibbsafe.progress import Progress, sampling_bar
@@ -117,7 +119,8 @@ class _Reading:
     def _encoded(self) -> RowBlocks:
         model = self.plan.model
         blocks = encode_records(model, self.data, self.options, unit=self.unit, persons=self.persons, memory=self.memory)
-        return merge_identical(blocks) if model.counts_weights else blocks
+        merged = SAMPLERS[self.plan.sampler].posterior is GibbsPosterior  # which counts weighted rows
+        return merge_identical(blocks) if merged else blocks
 
     def before_charging(self, ledger: Ledger | None) -> tuple[RowBlocks, object]:
         """Read, then charge: what is refused costs nothing."""
@@ -148,14 +151,13 @@ def _draw_stages(
 def draw_stage(  # noqa: PLR0917 - what a sampler takes, and whose grid it is rounded to
     plan: Plan,
     stage: Stage,
-    posterior: Any,
+    posterior: Posterior,
     draws: int,
     generator: np.random.Generator,
     report: Progress | None = None,
 ) -> tuple[Floats, Diagnostics]:
     """Return draws of one stage by the plan's sampler, scaled and rounded to the plan's grid: for releases and audits alike."""
-    sampler = SAMPLERS[plan.sampler]
-    scaled, diagnostics = sampler.function(posterior, draws, generator, report, **sampler.options(stage))
+    scaled, diagnostics = SAMPLERS[plan.sampler].draw(stage, posterior, draws, generator, report)
     return np.round(scaled / plan.grid) * plan.grid, diagnostics
 
 

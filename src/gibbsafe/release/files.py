@@ -95,7 +95,7 @@ def _check_draws(plan: Plan, content: Mapping[str, Any]) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows fits no grid
         steps = plan.model.from_original(draws) / plan.grid
         # An affine map there and back: rounding is a share of its terms.
-        fits = np.abs(steps - np.round(steps)) <= 1e-3 + 2.0**-48 * plan.model.reach(draws) / plan.grid
+        fits = np.abs(steps - np.round(steps)) <= 1e-3 + 2.0**-48 * plan.model.units.reach(draws) / plan.grid
     if not fits.all():
         raise CertificateError("draws: not on the plan's rounding grid")
     reason = plan.model.outside(draws, plan.grid)

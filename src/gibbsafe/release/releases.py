@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gibbsafe._files import write_whole
 from gibbsafe._types import Floats
 from gibbsafe.errors import GibbsafeError
+from gibbsafe.models.capabilities import Predicts, PredictsProbabilities
 from gibbsafe.planning import Plan
 from gibbsafe.release.certificate import Certificate
 from gibbsafe.release.describe import describe_draws
@@ -69,16 +70,17 @@ class Release:
 
     def predict_proba(self, features: Any) -> Floats:
         """Return class probabilities for new rows, averaged over the draws; rows are encoded and clipped as in training."""
-        return self._capable("predict_proba")(features, self.draws)  # type: ignore[no-any-return]
+        model = self.plan.model
+        if not isinstance(model, PredictsProbabilities):
+            raise GibbsafeError(f"predict_proba: not defined for the model {model.name}")
+        return model.predict_proba(features, self.draws)
 
     def predict(self, features: Any) -> npt.NDArray[Any]:
         """Return predictions for new rows, encoded and clipped as in training."""
-        return self._capable("predict")(features, self.draws)  # type: ignore[no-any-return]
-
-    def _capable(self, method: str) -> Any:
-        if not hasattr(self.plan.model, method):
-            raise GibbsafeError(f"{method}: not defined for the model {self.plan.model.name}")
-        return getattr(self.plan.model, method)
+        model = self.plan.model
+        if not isinstance(model, Predicts):
+            raise GibbsafeError(f"predict: not defined for the model {model.name}")
+        return model.predict(features, self.draws)
 
     def answer(self, query: Query, *, questions: int = 1, failure: float = 0.05) -> Answer:
         """Answer a question of `gibbsafe.queries`: free, being a function of the draws.

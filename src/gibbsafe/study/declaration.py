@@ -18,6 +18,8 @@ from gibbsafe.domains.column import Column
 from gibbsafe.errors import GibbsafeError, ParameterError
 from gibbsafe.ledger.database import parse_reference
 from gibbsafe.models import MODELS, GaussianPrior, Model
+from gibbsafe.models.capabilities import ReadsColumns
+from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.planning import Plan, plan
 from gibbsafe.privacy import Adjacency, Budget
 from gibbsafe.release import Release
@@ -149,7 +151,10 @@ class Study:
     def model(self) -> Model:
         """Return the declared model: the columns as the model reads them, and its options as they stand in ``[model]``."""
         with self._refusals():
-            return MODELS[self.model_name].from_columns(self.columns, self.target, self.model_options)
+            kind = MODELS[self.model_name]
+            if not issubclass(kind, ReadsColumns):
+                raise GibbsafeError(f"model {kind.name}: cannot be declared by columns")
+            return kind.from_columns(self.columns, self.target, self.model_options)
 
     def plan(self) -> Plan:
         """Return the plan: no data are read."""
@@ -189,7 +194,8 @@ class Study:
 
     def read(self, source: Any) -> DeclaredTable:
         """Return the declared columns of a file or table, in batches, for `Plan.release` with ``persons=person_column``."""
-        by_model = getattr(self.model(), "columns", None) is not None
+        model = self.model()
+        by_model = isinstance(model, LinearModel) and model.columns is not None
         targets = () if self.target is None else (self.target,)
         raw, prepared = (self.columns, targets) if by_model else ((), (*self.columns, *targets))
         others = () if self.person_column is None else (self.person_column,)

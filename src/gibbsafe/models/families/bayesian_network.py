@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,11 @@ import numpy.typing as npt
 from gibbsafe._numerics import up
 from gibbsafe._types import Floats
 from gibbsafe._validate import fail, positive
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_states
 from gibbsafe.domains.column import Column, no_target
-from gibbsafe.models.base import Model, register
+from gibbsafe.models.base import register
 from gibbsafe.models.families.states import check_states, encode_columns, sample_states
 from gibbsafe.models.families.tables import TableFamily, check_smallest, smallest_for
 from gibbsafe.posteriors.tables import Table
@@ -76,7 +76,6 @@ class BayesianNetwork(TableFamily):
     """
 
     name = "BayesianNetwork"
-    is_likelihood = True
     states: Any
     parents: Any = field(default_factory=dict)
     smallest_probability: Any
@@ -208,7 +207,7 @@ class BayesianNetwork(TableFamily):
         return tuple(1 + len(self.children(node)) for node in self.states)
 
     @cached_property
-    def metric(self) -> Metric:  # type: ignore[override]
+    def metric(self) -> Metric:
         """Changed cells of a table, each counted v_k times (Lemma 24)."""
         return Metric("cells by connectivity", _WeightedCells(self.connectivity))
 
@@ -244,7 +243,7 @@ class BayesianNetwork(TableFamily):
             groups[-1] = joint, (*sizes, table.cells)
         return groups
 
-    def count_cells(self, data: Blocks) -> Floats:
+    def count_cells(self, data: RowBlocks) -> Floats:
         """Return how often each conditional probability is a factor: one pass over the rows."""
 
         def joint_counts(rows: npt.NDArray[Any], _: object) -> tuple[Any]:
@@ -293,7 +292,7 @@ class BayesianNetwork(TableFamily):
         return listed
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Model:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
         """Return the network over a study's columns of declared levels; the options give parents and smallest probabilities."""
         no_target(target, cls.name)
         for column in features:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from gibbsafe._types import Floats
 from gibbsafe._validate import positive
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_response
 from gibbsafe.domains.column import Column
-from gibbsafe.models.base import Model, register
+from gibbsafe.models.base import register
 from gibbsafe.models.families.states import check_states, count_states, encode_states, levels_of, sample_states
 from gibbsafe.models.families.tables import TableFamily, check_smallest, smallest_for
 from gibbsafe.posteriors.tables import Table
@@ -40,8 +40,7 @@ class Categorical(TableFamily):
     """
 
     name = "Categorical"
-    is_likelihood = True
-    metric: ClassVar[Metric] = Metric.hamming()
+    metric = Metric.hamming()
     states: tuple[Any, ...] | int
     smallest_probability: float
     concentration: float = 1.0
@@ -85,7 +84,7 @@ class Categorical(TableFamily):
         codes = encode_states(values, self._states, options.on_invalid, self.target)
         return Blocks(codes[:, None])
 
-    def count_cells(self, data: Blocks) -> Floats:
+    def count_cells(self, data: RowBlocks) -> Floats:
         """Return how often each state occurs."""
         return count_states(data, len(self._states))
 
@@ -99,7 +98,7 @@ class Categorical(TableFamily):
         return np.array(self._states)[codes]
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Model:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
         """Return the family for a study's target column of declared levels."""
         return cls(**{"states": levels_of(features, target, cls.name), "target": target and target.name, **options})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -33,10 +33,9 @@ class ExponentialRate(RateFamily):
     """
 
     name = "ExponentialRate"
-    is_likelihood = True
     power = 1.0
     parameter = "rate"
-    metric: ClassVar[Metric] = Metric.absolute()
+    metric = Metric.absolute()
 
     @property
     def lowest(self) -> float:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,13 @@ import numpy.typing as npt
 from gibbsafe._numerics import up
 from gibbsafe._types import Floats
 from gibbsafe._validate import fail, positive, real
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_response
 from gibbsafe.domains.column import Column
-from gibbsafe.models.base import Model, register
-from gibbsafe.models.families.family import Family
+from gibbsafe.models.base import register
+from gibbsafe.models.capabilities import IsLikelihood, LipschitzParameters
+from gibbsafe.models.families.family import Family, ranges_of
 from gibbsafe.models.families.states import check_states, count_states, encode_states, levels_of
 from gibbsafe.posteriors.exact_law import needed_bits
 from gibbsafe.posteriors.finite import FinitePosterior
@@ -36,7 +37,7 @@ MOST_PAIRS = 20_000_000
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class FiniteFamily(Family):
+class FiniteFamily(Family, IsLikelihood, LipschitzParameters):
     """Outcomes x with probabilities p_θ(x) from a table with one row per parameter (Dimitrakakis et al. 2017, Examples 1 and 2).
 
     Args:
@@ -53,8 +54,7 @@ class FiniteFamily(Family):
     """
 
     name = "FiniteFamily"
-    is_likelihood = True
-    metric: ClassVar[Metric] = Metric.hamming()
+    metric = Metric.hamming()
     prior_fields = ("points", "prior")
     points: tuple[float, ...]
     likelihood: tuple[tuple[float, ...], ...]
@@ -147,7 +147,7 @@ class FiniteFamily(Family):
             fail("likelihood", self.likelihood, "different for some parameters: otherwise there is nothing to learn")
         rounding = self._rounding
         return Constants(
-            **self.ranges(up(up(replaced + rounding)), up(up(single + rounding)), rows_per_person),
+            **ranges_of(up(up(replaced + rounding)), up(up(single + rounding)), rows_per_person),
             metric_lipschitz=up(up(up(largest + rounding))),
             metric_diameter=1.0 if rows_per_person == 1 else None,
             n=n if adjacency == Adjacency.REPLACE_ONE else None,
@@ -184,7 +184,7 @@ class FiniteFamily(Family):
         codes = encode_states(values, self._labels, options.on_invalid, self.target)
         return Blocks(codes[:, None])
 
-    def posterior(self, data: Blocks, stage: Stage, centre: Floats) -> FinitePosterior:
+    def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> FinitePosterior:
         """Return log prior + β Σ counts·log-likelihood for every parameter; how many bits the weights have is public."""
         counts, beta = count_states(data, len(self._labels)), stage.inverse_temperature
         bits = needed_bits(beta * min(self._widths[:2]))
@@ -204,7 +204,7 @@ class FiniteFamily(Family):
         return np.array(self._labels)[generator.choice(len(self._labels), size=rows, p=chances / chances.sum())]
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Model:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
         """Return the family for a study's target column of declared levels."""
         return cls(**{"outcomes": levels_of(features, target, cls.name), "target": target and target.name, **options})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +29,9 @@ class LaplaceScale(LocatedRateFamily):
     """
 
     name = "LaplaceScale"
-    is_likelihood = True
     power = 1.0
     parameter = "inverse_scale"
-    metric: ClassVar[Metric] = Metric.absolute()
+    metric = Metric.absolute()
 
     @property
     def statistic_bounds(self) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,11 @@ import numpy.typing as npt
 from gibbsafe._numerics import up
 from gibbsafe._types import Floats
 from gibbsafe._validate import count, fail, positive
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_states
 from gibbsafe.domains.column import Column, no_target
-from gibbsafe.models.base import Model, register
+from gibbsafe.models.base import register
 from gibbsafe.models.families.states import check_states, encode_columns, sample_states
 from gibbsafe.models.families.tables import TableFamily, check_smallest, smallest_for
 from gibbsafe.posteriors.tables import Table
@@ -49,8 +49,7 @@ class MarkovChain(TableFamily):
     """
 
     name = "MarkovChain"
-    is_likelihood = True
-    metric: ClassVar[Metric] = Metric("changed states, twice", _changed_states)
+    metric = Metric("changed states, twice", _changed_states)
     states: tuple[Any, ...] | int
     length: int
     smallest_probability: float
@@ -120,7 +119,7 @@ class MarkovChain(TableFamily):
         names = self.time_names or tuple(f"time {time}" for time in range(self.length))
         return Blocks(encode_columns(columns, dict.fromkeys(names, self._states), options.on_invalid))
 
-    def count_cells(self, data: Blocks) -> Floats:
+    def count_cells(self, data: RowBlocks) -> Floats:
         """Return how often each start and each transition occurs."""
         size = len(self._states)
 
@@ -146,7 +145,7 @@ class MarkovChain(TableFamily):
         return np.array(self._states)[codes]
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Model:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
         """Return the chain over a study's columns, one per time point in order, all with the same declared levels."""
         no_target(target, cls.name)
         levels = {column.levels for column in features}

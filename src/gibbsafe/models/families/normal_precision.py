@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -35,10 +35,9 @@ class NormalPrecision(LocatedRateFamily):
     """
 
     name = "NormalPrecision"
-    is_likelihood = True
     power = 0.5
     parameter = "precision"
-    metric: ClassVar[Metric] = Metric("squares and distances", _square_distance)
+    metric = Metric("squares and distances", _square_distance)
 
     @property
     def statistic_bounds(self) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gibbsafe._types import Floats
 from gibbsafe._validate import count, fail
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.domains.column import Column, no_features
 from gibbsafe.domains.numbers import equals
 from gibbsafe.errors import DomainError
@@ -103,7 +103,7 @@ def _codes(array: npt.NDArray[Any], states: tuple[Any, ...]) -> npt.NDArray[np.i
     return codes
 
 
-def count_states(data: Blocks, states: int) -> Floats:
+def count_states(data: RowBlocks, states: int) -> Floats:
     """Return how often each code occurs in the only column of encoded records."""
 
     def counts(rows: npt.NDArray[Any], _: object) -> tuple[Any]:

@@ -12,6 +12,7 @@ from gibbsafe._types import Floats
 from gibbsafe._validate import fail
 from gibbsafe.domains.column import Column
 from gibbsafe.domains.labels import Labels, check_labels
+from gibbsafe.models.capabilities import Predicts
 from gibbsafe.models.linear.predictor import LinearModel
 
 __all__ = ["LinearClassifier", "labels_of"]
@@ -30,7 +31,7 @@ def labels_of(target: Column | None, model: str) -> tuple[Any, Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearClassifier(LinearModel):
+class LinearClassifier(LinearModel, Predicts):
     """Binary outcomes: ``labels=(a, b)`` are declared, not read from the data, and b is the positive class."""
 
     labels: tuple[Any, Any] = (0, 1)

@@ -15,8 +15,10 @@ from gibbsafe.domains.interval import Interval
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.squared import SquaredLoss
 from gibbsafe.models.base import register
+from gibbsafe.models.capabilities import IsLikelihood, Predicts, Simulates
 from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.models.linear.regressor import read_response
+from gibbsafe.models.units import Units
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants
 
@@ -42,7 +44,7 @@ def squared_loss_difference(radius: float, largest: float, parameters: int) -> f
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class LinearRegression(LinearModel):
+class LinearRegression(LinearModel, IsLikelihood, Predicts, Simulates):
     """A bounded numeric response with squared loss ½(y − xᵀθ)² on the ball |θ| ≤ B: Lipschitz only because all are bounded.
 
     Args:
@@ -62,8 +64,7 @@ class LinearRegression(LinearModel):
     """
 
     name = "LinearRegression"
-    is_likelihood = True
-    samplers = ("proximal", "langevin")
+    simulates_responses = True
     response_bounds: tuple[float, float]
     parameter_radius: float | None = None
 
@@ -120,19 +121,20 @@ class LinearRegression(LinearModel):
             prior_precision=(float(prior_precision.min()),),
         )
 
-    def to_original(self, scaled: Floats) -> Floats:
-        """Undo the joint scaling, and put the response's centre back into the intercept."""
-        draws = super().to_original(scaled)
-        if self.intercept:
-            draws[:, -1] += self.response_centre
-        return draws
+    @property
+    def units(self) -> Units:
+        """The joint scaling; the intercept also carries the response's centre."""
+        return replace(super().units, centre=self.response_centre)
 
-    def from_original(self, original: Floats) -> Floats:
-        """Return the inverse of `to_original`."""
-        draws = np.array(np.atleast_2d(original), dtype=np.float64)
-        if self.intercept:
-            draws[:, -1] -= self.response_centre
-        return super().from_original(draws)
+    @property
+    def largest_dispersion(self) -> float:
+        """The variance of responses at the ends of their bounds, where the loss declares 1."""
+        return self.largest_response**2
+
+    def follows(self, dispersion: float | None) -> str:
+        """Return that responses are linear, with a variance of the user's or that of their bounds."""
+        stated = "at most that of the response's bounds" if dispersion is None else f"at most {dispersion:g}"
+        return f"responses are linear in the features with independent errors of variance {stated}"
 
     def _encode_response(self, response: Any, on_invalid: str) -> Floats:
         middle = self.response_bounds[0] / 2 + self.response_bounds[1] / 2

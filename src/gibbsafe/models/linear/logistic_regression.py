@@ -14,6 +14,7 @@ from gibbsafe.domains.labels import Labels
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.logistic import LogisticLoss
 from gibbsafe.models.base import register
+from gibbsafe.models.capabilities import IsLikelihood, PredictsProbabilities, Simulates
 from gibbsafe.models.linear.classifier import LinearClassifier
 
 __all__ = ["LogisticRegression"]
@@ -25,7 +26,7 @@ ONE_FEATURE = 1.0516340
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class LogisticRegression(LinearClassifier):
+class LogisticRegression(LinearClassifier, IsLikelihood, PredictsProbabilities, Simulates):
     """Binary outcomes with loss log(1 + exp(−y xᵀθ)): 1-Lipschitz, 1/4-smooth, |f'''| ≤ f'' on rows of norm at most 1.
 
     ``labels=(a, b)`` are declared, not read from the data; b is the positive class. See `LinearModel` for the rest.
@@ -36,7 +37,7 @@ class LogisticRegression(LinearClassifier):
     """
 
     name = "LogisticRegression"
-    is_likelihood = True
+    simulates_responses = True
 
     @property
     def loss(self) -> Loss:

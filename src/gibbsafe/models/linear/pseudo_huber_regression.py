@@ -30,7 +30,6 @@ class PseudoHuberRegression(LinearRegressor):
     """
 
     name = "PseudoHuberRegression"
-    is_likelihood = False
     width: float = 1.0
 
     def __post_init__(self) -> None:

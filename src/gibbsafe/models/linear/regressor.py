@@ -9,6 +9,7 @@ import numpy as np
 
 from gibbsafe._types import Floats
 from gibbsafe.domains.numbers import as_column, require_finite
+from gibbsafe.models.capabilities import Predicts
 from gibbsafe.models.linear.predictor import LinearModel
 
 __all__ = ["LinearRegressor"]
@@ -19,7 +20,7 @@ FARTHEST = 2.0**80
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearRegressor(LinearModel):
+class LinearRegressor(LinearModel, Predicts):
     """A loss of the residual y − xᵀθ that is Lipschitz in the residual.
 
     The gradient in θ is ψ(y − xᵀθ)x with bounded ψ, whatever y is: **no bound on the response is needed**. Any finite number is

@@ -28,7 +28,6 @@ class SoftHinge(LinearClassifier):
     """
 
     name = "SoftHinge"
-    is_likelihood = False
     width: float = 0.5
 
     def __post_init__(self) -> None:

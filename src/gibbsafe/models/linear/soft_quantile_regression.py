@@ -72,7 +72,6 @@ class SoftQuantileRegression(LinearQuantileModel):
     """
 
     name = "SoftQuantileRegression"
-    is_likelihood = False
     width: float | None = None
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from gibbsafe._types import Floats
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_response
 from gibbsafe.domains.column import Column, no_features
@@ -19,7 +19,10 @@ from gibbsafe.domains.labels import Labels, check_labels
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.logistic import LogisticLoss
 from gibbsafe.models.base import GibbsModel, register
+from gibbsafe.models.capabilities import BoundedScores, HasCorners, IsLikelihood, ReadsColumns, Simulates
 from gibbsafe.models.linear.classifier import labels_of
+from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants
 
@@ -28,7 +31,7 @@ __all__ = ["BernoulliLogit"]
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class BernoulliLogit(GibbsModel):
+class BernoulliLogit(GibbsModel, IsLikelihood, BoundedScores, HasCorners, ReadsColumns, Simulates):
     """Outcomes y = ±1 with loss log(1 + e^{−yθ}) and a normal prior on the logit θ (Minami et al. 2016, Example 17).
 
     ``labels=(a, b)`` are declared; θ is the logit of the share of b. Two different outcomes differ by exactly θ in loss, since
@@ -41,8 +44,6 @@ class BernoulliLogit(GibbsModel):
     """
 
     name = "BernoulliLogit"
-    is_likelihood = True
-    samplers = ("inverse-cdf", "shell", "proximal", "langevin")
     labels: tuple[Any, Any] = (0, 1)
     target: str = "y"
 
@@ -73,6 +74,15 @@ class BernoulliLogit(GibbsModel):
             maximum_n=n * rows_per_person if public and n is not None and rows_per_person > 1 else None,
             dimension=1,
         )
+
+    @property
+    def largest_score(self) -> float:
+        """1: a row is ±1, and the logistic loss 1-Lipschitz."""
+        return self.loss.lipschitz
+
+    def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> GibbsPosterior:
+        """Return the posterior of one stage on encoded records."""
+        return self._gibbs_posterior(data, stage, centre)
 
     def encode(self, data: Any, options: EncodingOptions) -> Blocks:
         """Return outcomes as rows ±1."""
