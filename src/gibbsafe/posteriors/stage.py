@@ -1,15 +1,39 @@
-"""One posterior to draw from, as a plan states it: temperature, prior, steps."""
+"""One posterior to draw from, as a plan states it: temperature, prior, steps; or the scores to ask instead."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Stage"]
+__all__ = ["ScoreRule", "Stage"]
+
+
+@dataclass(frozen=True)
+class ScoreRule:
+    """How noisy scores are asked, from public numbers (scaled units). See `gibbsafe.samplers.score_path`.
+
+    Args:
+        clip: C of the calibrated loss (`gibbsafe.losses.calibrated`), or None for the model's own.
+        rows: n, or the guess of it; it sets steps, never the price.
+        ridge, slope: Λ and h̄, which set how many scores are asked and how long steps are.
+        scores: how many scores the path has, at first.
+        moment, point: shares of the second moment of rows and of the score at the pilot; the rest is the path's.
+    """
+
+    clip: float | None
+    rows: int
+    ridge: float
+    slope: float
+    scores: int
+    moment: float
+    point: float
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One posterior to draw from, in scaled units; ``prior_centre`` None means the draw of the stage before."""
+    """One posterior to draw from, in scaled units; ``prior_centre`` None means the draw of the stage before.
+
+    With ``scores`` nothing is drawn: noisy scores are asked, whose precisions add up to ``inverse_temperature``.
+    """
 
     inverse_temperature: float
     prior_precision: tuple[float, ...]
@@ -18,3 +42,4 @@ class Stage:
     step: float | None = None
     steps: int | None = None
     slack: float | None = None
+    scores: ScoreRule | None = None

@@ -18,6 +18,7 @@ from gibbsafe.theorems import (  # the order of this list is the order of the re
     lipschitz_metric,
     log_sobolev,
     log_sobolev_simple,
+    noisy_scores,
     proximal_last_iterate,
     stochastic_lipschitz,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "lipschitz_metric",
     "log_sobolev",
     "log_sobolev_simple",
+    "noisy_scores",
     "priced_by",
     "proximal_last_iterate",
     "stochastic_lipschitz",

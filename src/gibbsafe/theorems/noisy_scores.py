@@ -1,0 +1,95 @@
+"""Noisy scores: sums of bounded gradients at public points, each with normal noise, asked one after another."""
+
+from __future__ import annotations
+
+import math
+
+from gibbsafe._numerics import root_sum_of_squares, up
+from gibbsafe.errors import PremiseError
+from gibbsafe.privacy import Adjacency, GaussianDP
+from gibbsafe.theorems.constants import Constants, as_blocks
+from gibbsafe.theorems.kinds import Kind
+from gibbsafe.theorems.theorem import Premise, Theorem, register
+
+__all__ = ["BLOCK_ROWS", "MOST_ROWS", "REACH", "moment_gap", "rounding", "score_gap"]
+
+#: Rows whose terms are added before their sum is; the most rows of a table whose number is private; and how far from 0 (scaled
+#: units) points may lie: what the rounding of a sum is bounded by.
+BLOCK_ROWS = 8192
+MOST_ROWS = 10**8
+REACH = 1e4
+
+
+def rounding(rows: int, parameters: int, *, lipschitz: float, smoothness: float) -> float:
+    """Return an upper bound on the norm by which a computed sum of scores of norm at most L differs from the exact one.
+
+    Per coordinate n terms of size at most L are added, block by block: n·L·u·(B + n/B + 8) at most, u = 2⁻⁵³ (Higham 2002, §4.2).
+    A slope is computed at a predictor that errs by at most (p + 2)·u·‖z‖‖x‖, which moves it by the smoothness times that, and
+    itself errs by 8 roundings. The bound is the same for every data set of at most n rows.
+    """
+    per_term = lipschitz * (BLOCK_ROWS + rows / BLOCK_ROWS + 16) + max(lipschitz, smoothness) * (parameters + 2) * REACH
+    return up(up(math.sqrt(parameters) * rows * per_term * 2.0**-52))
+
+
+def score_gap(constants: Constants, adjacency: Adjacency) -> float:
+    """Return G, by which a computed sum of scores moves between neighbours: k·L or 2k·L, and the rounding of both sums."""
+    factor = 2.0 if adjacency == Adjacency.REPLACE_ONE else 1.0
+    return up(factor * _single(constants) + 2 * _rounding(constants, adjacency))
+
+
+def moment_gap(constants: Constants, adjacency: Adjacency) -> float:
+    """Return by which L·Σ w zzᵀ, w‖z‖² ≤ 1, moves between neighbours in Frobenius norm: √2·k·L or k·L, and rounding.
+
+    Terms have non-negative inner products, so two different ones are at most √2 times the larger apart.
+    """
+    factor = up(math.sqrt(2)) if adjacency == Adjacency.REPLACE_ONE else 1.0
+    wide = math.sqrt(constants.need("dimension")[0])
+    return up(up(factor * _single(constants)) + 2 * wide * _rounding(constants, adjacency))
+
+
+def _single(constants: Constants) -> float:
+    """L times the rows of a person: what one unit of privacy can add to a score."""
+    return root_sum_of_squares(as_blocks(constants.need("lipschitz")[0]))
+
+
+def _rounding(constants: Constants, adjacency: Adjacency) -> float:
+    rows = MOST_ROWS if adjacency == Adjacency.ADD_REMOVE else constants.row_bounds(adjacency)[1]
+    smoothness = 0.0 if constants.smoothness is None else constants.smoothness
+    return rounding(rows, constants.need("dimension")[0], lipschitz=_single(constants), smoothness=smoothness)
+
+
+@register
+class NoisyScores(Theorem):
+    r"""A transcript of noisy scores is μ-GDP with μ = G√β, however points and shares were chosen from the answers before.
+
+    **Mechanism.** Answer t is q(x_t) + σ_t N(0, I), q(x) = Σᵢ ψ(zᵢ, x) zᵢ with ‖ψz‖ ≤ L, σ_t = 1/√(βf_t); once, L·Σ w zzᵀ
+    with symmetric noise of scale (G_M/G)/√(βf_M). The point x_t and the share f_t are functions of the answers before; shares sum to
+    at most 1.
+    **Proof.** One record moves q by at most G in norm, whatever x: answer t is G/σ_t = G√(βf_t) -GDP given those before, and
+    adaptive Gaussian mechanisms whose Σμ_t² stays below a fixed cap μ² = G²β are μ-GDP together (the filter of
+    `gibbsafe.privacy`). The terms L·w zzᵀ have Frobenius norm at most L and non-negative inner products, so a replacement moves
+    their sum by at most √2·L; in coordinates (diagonal, √2 × off-diagonal) the symmetric noise is isotropic. ∎
+    Neither convexity nor smoothness, nor that anything converges, is used.
+    """
+
+    name = "noisy-scores"
+    title = "bounded scores under a filter"
+    reference = "Gaussian mechanism (Dong, Roth, Su 2022) under an adaptive filter (Smith, Thakurta 2022; Koskela et al. 2023)"
+    kinds = (Kind.GIBBS,)
+    sampler = "noisy-scores"
+
+    def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
+        """Require bounded scores, and a number of rows that bounds the rounding of their sums."""
+        single = _single(constants)
+        if not score_gap(constants, adjacency) < 4 * single:
+            raise PremiseError("n: so many rows that rounding of their sum weighs more than one of them; use fewer")
+        private = adjacency == Adjacency.ADD_REMOVE
+        room = (Premise(f"there are at most {MOST_ROWS:,} records, so that rounding is bounded"),) if private else ()
+        return (
+            Premise(f"what one record adds to a score has norm at most {single:.6g}, whatever the point"),
+            Premise("points and shares depend on earlier answers only, and shares sum to at most 1", checked=True),
+            *room,
+        )
+
+    def _one_draw(self, constants: Constants, beta: float, adjacency: Adjacency) -> GaussianDP:
+        return GaussianDP(up(score_gap(constants, adjacency) * up(math.sqrt(beta))))
