@@ -17,6 +17,7 @@ class ScoreRule:
         ridge, slope: Λ and h̄, which set how many scores are asked and how long steps are.
         scores: how many scores the path has, at first.
         moment, point: shares of the second moment of rows and of the score at the pilot; the rest is the path's.
+        preconditioned: whether steps go by the second moment.
     """
 
     clip: float | None
@@ -26,6 +27,7 @@ class ScoreRule:
     scores: int
     moment: float
     point: float
+    preconditioned: bool
 
 
 @dataclass(frozen=True)

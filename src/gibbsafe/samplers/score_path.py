@@ -27,7 +27,7 @@ LEFT, FAR = 0.6, 2.0
 class ScorePath:
     """The path of one release: `ask` says where and at which share, `answer` takes the score; None ends it.
 
-    >>> path = ScorePath(ScoreRule(None, 100, 1.0, 0.25, 3, 0.0, 0.0), 2)
+    >>> path = ScorePath(ScoreRule(None, 100, 1.0, 0.25, 3, 0.0, 0.0, False), 2)
     >>> while (asked := path.ask()) is not None:
     ...     path.answer(asked[0] - np.ones(2))
     >>> float(sum(path.shares).__round__(9)), len(path.points)
@@ -51,8 +51,13 @@ class ScorePath:
             return np.eye(parameters) / (rule.slope * rule.rows)
         values, vectors = np.linalg.eigh(moment)
         least = rule.ridge * rule.scores**2 / (4 * rule.slope)
-        kept = np.minimum(np.maximum(np.maximum(values, 0) + math.sqrt(2 * parameters) * scale, least), max(rule.rows, least))
+        kept = np.maximum(np.maximum(values, 0) + math.sqrt(2 * parameters) * scale, least)
         return np.asarray((vectors / (rule.slope * kept)) @ vectors.T)
+
+    @property
+    def length(self) -> int:
+        """How many scores the path has, as far as is known."""
+        return self._length
 
     @property
     def point(self) -> Floats:

@@ -1,0 +1,93 @@
+"""How noisy scores are asked: the loss, the number of scores and the shares of the budget, from public numbers only.
+
+In units of a score's bound L: g = G/L (2 under replace-one), d parameters, n rows, μ the budget, and the signal s = 2nμ/(gd).
+
+- **Loss** of two labels: C = max(1 − ½ min(1, (10g²d/(nμ²))^⅓), 1 − ½ min(1, √(64/s))): cheapest per record where noise rules,
+  the logistic loss, which is right for any labels, where data do.
+- **Length**: T = √(4h̄n/Λ) with Λ = (g/2μ) max(.45 s^{−1/3}, .16), h̄ the largest curvature of a score. Above `LONG` the path is cut to
+  `LONG` and steps go by the noisy second moment of rows.
+- **Shares**: with ``uncertainty`` u > 0 the second moment takes `OF_MOMENT`·u and the score at the pilot the rest of u.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gibbsafe._validate import choice, fail, real
+from gibbsafe.errors import PremiseError
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.models.capabilities import BoundedScores
+from gibbsafe.planning.requests import Request
+from gibbsafe.posteriors.stage import ScoreRule, Stage
+from gibbsafe.theorems import Kind, get
+from gibbsafe.theorems.noisy_scores import score_gap
+
+__all__ = ["SCORES", "score_stage", "uses_scores"]
+
+SCORES = "noisy-scores"
+#: The longest path that steps of one size make; the moment's share where only steps need it.
+LONG, FOR_STEPS = 200, 0.04
+#: The share kept for uncertainty unless one is named, and how much of it the second moment takes.
+UNCERTAINTY, OF_MOMENT = 0.30, 0.27
+#: Rows that a rule goes by where nobody guesses their number.
+UNKNOWN_ROWS = 4**7
+
+
+def uses_scores(request: Request, mechanism: str, sampler: str, theorem: str) -> bool:
+    """Whether an estimate is made by noisy scores: by name, or by default where scores are bounded and nothing else is named."""
+    choice("mechanism", mechanism, ("auto", SCORES, "stages"))
+    able = isinstance(request.model, BoundedScores) and request.model.kind is Kind.GIBBS and request.gibbs.ball is None
+    if mechanism == SCORES:
+        if request.purpose != "estimate":
+            fail("mechanism", mechanism, "for purpose='estimate': posterior draws are drawn")
+        if not able:
+            raise PremiseError(
+                f"mechanism = {SCORES!r}: scores of {request.model.name} are not bounded; use 'stages' or its draws"
+            )
+        return True
+    return able and mechanism == "auto" and request.purpose == "estimate" and (sampler, theorem) == ("auto", "auto")
+
+
+def score_stage(request: Request, uncertainty: float | str, loss: str) -> Stage:
+    """Return the one stage of an estimate by noisy scores."""
+    if request.draws != 1:
+        fail("draws", request.draws, "1 for an estimate by noisy scores, which is one point; or use mechanism='stages'")
+    kept = UNCERTAINTY if uncertainty == "auto" else real("uncertainty", uncertainty)
+    if not 0 <= kept < 1:
+        fail("uncertainty", uncertainty, "a share of the budget from 0 to below 1, or 'auto'")
+    theorem, constants = get(SCORES), request.unit_constants
+    beta = theorem.calibrate(constants, request.budget, adjacency=request.adjacency)
+    model, d = request.gibbs, request.parameters
+    bound = model.loss.lipschitz
+    rows = UNKNOWN_ROWS if request.n is None else request.n
+    gap = score_gap(constants, request.adjacency) / bound
+    mu = gap * bound * math.sqrt(beta)
+    signal = 2 * rows * mu / (gap * d)
+    clip = _clip(request, loss, gap, mu, signal, rows)
+    slope = _slope(request, clip)
+    ridge = gap / (2 * mu) * max(0.45 * signal ** (-1 / 3), 0.16) * bound
+    length = max(2, math.ceil(math.sqrt(4 * slope * rows / ridge)))
+    guided = length > LONG or request.n is None
+    moment = OF_MOMENT * kept if kept > 0 else FOR_STEPS if guided else 0.0
+    point = kept - moment if kept > 0 else 0.0
+    rule = ScoreRule(clip, rows, ridge, slope, min(length, LONG), moment, point, guided)
+    return Stage(beta, tuple(request.ones().tolist()), request.origin(), 1, scores=rule)
+
+
+def _clip(request: Request, loss: str, gap: float, mu: float, signal: float, rows: int) -> float | None:
+    """Return C of the calibrated loss, or None for the model's own."""
+    logistic = isinstance(request.gibbs.loss, LogisticLoss)
+    choice("loss", loss, ("auto", "calibrated", "logistic") if logistic else ("auto",))
+    if not logistic or loss == "logistic":
+        return None
+    noise = (10 * gap**2 * request.parameters / (rows * mu**2)) ** (1 / 3)
+    clip = max(1 - 0.5 * min(1.0, noise), 1 - 0.5 * min(1.0, math.sqrt(64 / signal)))
+    return round(clip, 6)
+
+
+def _slope(request: Request, clip: float | None) -> float:
+    """Return h̄, the largest slope of a score."""
+    if clip is not None:
+        return max(0.25, 0.5 * (1 - clip)) / clip
+    smoothness = request.gibbs.loss.smoothness
+    return smoothness if math.isfinite(smoothness) else request.gibbs.loss.lipschitz
