@@ -303,7 +303,7 @@ def plan(
     request = _requested(model, budget, n, adjacency, draws, purpose, prior_radius, rows_per_person)
     chosen, priced, stages = choose(request, sampler, theorem, prior, inverse_temperature)
     if chosen == "shell":
-        require_conditioning(request.gibbs, stages, request.public_rows or MOST_RECORDS)
+        require_conditioning(request.gibbs.loss, stages, request.public_rows or MOST_RECORDS)
     planned = _settled(request, priced, chosen, stages, prior_given=prior is not None)
     budget.claim(planned.guarantee)  # whatever the rules gave: no plan is above its budget
     return planned
