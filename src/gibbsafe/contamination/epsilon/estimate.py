@@ -12,7 +12,7 @@ from gibbsafe._validate import choice, count, fail, open_probability
 from gibbsafe.contamination.epsilon.quantiles import coverage, interval_orders, percentile_order, upper_order
 from gibbsafe.contamination.epsilon.repeats import METHODS, Task, run
 from gibbsafe.contamination.model import declare
-from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean
+from gibbsafe.contamination.model.models import ContaminatedModel
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, EstimatedPrivacy
 
@@ -113,7 +113,7 @@ def _size(n: int | None, rows: tuple[Floats, Floats] | None) -> int:
 
 
 def _check_method(name: str, model: ContaminatedModel, particles: int | None, delta: float, accept_invalid: bool) -> None:
-    if name == "exact" and not isinstance(model, ContaminatedNormalMean):
+    if name == "exact" and not model.on_a_line:
         raise PremiseError("method = 'exact': the exact privacy curve is for one parameter; use method='tight' or 'gaussian'")
     if name != "paper" and particles is not None:
         fail("particles", particles, "absent except for method='paper'; the other methods use none")

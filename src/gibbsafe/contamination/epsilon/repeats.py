@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from gibbsafe.contamination.epsilon.instance_line import LineInstance
 from gibbsafe.contamination.epsilon.instance_regression import RegressionInstance
 from gibbsafe.contamination.epsilon.suprema import setting
 from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean, Records
+from gibbsafe.contamination.model.regressions import ContaminatedRegression
 from gibbsafe.contamination.posterior.line import line_posterior
 from gibbsafe.contamination.posterior.posterior import laplace
+from gibbsafe.errors import PremiseError
 
 __all__ = ["METHODS", "Task", "epsilon_of", "run"]
 
@@ -77,7 +80,7 @@ def epsilon_of(
     """
     rng = np.random.default_rng(0) if generator is None else generator
     case = _Case(records, delta, adjacency, truth, particles, rng)
-    return case.line(model, method) if isinstance(model, ContaminatedNormalMean) else case.regression(model, method)
+    return _epsilon(model, case, method)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +120,21 @@ class _Case:
 
     def _literal(self) -> dict[str, Any]:
         return {"delta": self.delta, "particles": self.particles, "generator": self.generator, "adjacency": self.adjacency}
+
+
+@singledispatch
+def _epsilon(model: ContaminatedModel, case: _Case, method: str) -> float:
+    raise PremiseError(f"{type(model).__name__}: neither a mean nor a regression, and ε̂ is known of no other")
+
+
+@_epsilon.register
+def _(model: ContaminatedNormalMean, case: _Case, method: str) -> float:
+    return case.line(model, method)
+
+
+@_epsilon.register
+def _(model: ContaminatedRegression, case: _Case, method: str) -> float:
+    return case.regression(model, method)
 
 
 def _chunk(task: Task, seeds: list[np.random.SeedSequence]) -> list[float]:

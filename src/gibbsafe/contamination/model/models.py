@@ -63,6 +63,8 @@ class ContaminatedModel:
 
     #: The name under which studies declare the model.
     name: ClassVar[str]
+    #: Whether its only parameter is the location of records themselves, so that everything is known on a line.
+    on_a_line: ClassVar[bool] = False
     contamination: Density | None = LEFT_OUT
     rate: float | None = None
     prior_mean: float = 0.0
@@ -73,6 +75,11 @@ class ContaminatedModel:
     def dimension(self) -> int:
         """Number of coefficients."""
         return 1
+
+    @property
+    def truncation(self) -> tuple[float, float] | None:
+        """The interval to which the likelihood is truncated; None where it is not."""
+        return None
 
     @property
     def unknown_scale(self) -> bool:
@@ -170,6 +177,10 @@ class ContaminatedModel:
         log_g = np.zeros(len(x)) if self.contamination is None else self.contamination.log_density(x, centre)
         return Records(x, w, log_g)
 
+    def log_mass(self, u: Floats) -> Floats:
+        """Return the log of the mass that the likelihood has inside its truncation: 0 without one."""
+        return np.zeros(np.shape(u))
+
     # -- densities ---------------------------------------------------------------------------------------------------
 
     def log_f(self, x: Floats, u: Floats, scale: Floats | float | None = None) -> Floats:
@@ -210,6 +221,7 @@ class ContaminatedNormalMean(ContaminatedModel):
     """
 
     name = "NormalMean"
+    on_a_line = True
     scale: float = 1.0
     space: tuple[float, float] | None = None
     truncated: bool = False
@@ -236,11 +248,16 @@ class ContaminatedNormalMean(ContaminatedModel):
             object.__setattr__(self, "contamination", Truncated(self.contamination, *self.space))
 
     @property
+    def truncation(self) -> tuple[float, float] | None:
+        """The space, for a truncated normal."""
+        return self.space if self.truncated else None
+
+    @property
     def noise(self) -> float:
         """The declared scale."""
         return self.scale
 
-    def _log_mass(self, u: Floats) -> Floats:
+    def log_mass(self, u: Floats) -> Floats:
         """Return log P(N(u, s²) in the space)."""
         assert self.space is not None
         a, b = (self.space[0] - u) / self.scale, (self.space[1] - u) / self.scale
@@ -253,7 +270,7 @@ class ContaminatedNormalMean(ContaminatedModel):
         value = super().log_f(x, u, scale)
         if not self.truncated or self.truncation_is_far(u):
             return value
-        return value - self._log_mass(np.asarray(u))
+        return value - self.log_mass(np.asarray(u))
 
     def truncation_is_far(self, u: Floats) -> bool:
         """Whether the space holds all but 1e-18 of the mass at these means, so that truncation changes no digit."""

@@ -52,12 +52,7 @@ def sample_posterior(
     """
     rng, randomness = use(generator)
     wanted = count("draws", draws)
-    names = (
-        ("auto", "inverse-cdf", "importance", "metropolis")
-        if isinstance(model, ContaminatedNormalMean)
-        else ("auto", "importance", "metropolis")
-    )
-    name = choice("method", method, names)
+    name = choice("method", method, ("auto", *(("inverse-cdf",) if model.on_a_line else ()), "importance", "metropolis"))
     p = model.p(max(len(records), 2))
     if isinstance(model, ContaminatedNormalMean):
         line = line_posterior(model, records, p)
