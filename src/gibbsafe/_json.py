@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from gibbsafe._types import JSON
 from gibbsafe.errors import CertificateError
 
 __all__ = ["LARGEST_FILE", "agrees", "canonical_bytes", "parse_json", "read_json"]
@@ -40,7 +41,7 @@ def parse_json(text: bytes | str, what: str) -> Any:
 
 
 def _unique(what: str) -> Any:
-    def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def build(pairs: list[tuple[str, Any]]) -> JSON:
         content = dict(pairs)
         if len(content) != len(pairs):
             seen: set[str] = set()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gibbsafe._types import JSON, Document
 from gibbsafe.audit.records import columns_of, corners_of, hostile_copies, join, persons_for, replace_record
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.planning import Plan
@@ -17,7 +18,7 @@ __all__ = ["Difference", "SameMechanism", "hostile_neighbours", "same_mechanism"
 
 #: How a run is described: by what its certificate says of sampler, grid, steps and slack.
 FIELDS = ("sampler", "grid", "slack", "stages", "inverse_temperature", "prior", "theorem", "claim", "draws")
-Describe = Callable[[Any], Mapping[str, Any]]
+Describe = Callable[[Any], Document]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class SameMechanism:
         return f"the same mechanism ran on both data sets of {len(self.situations)} hostile pairs"
 
 
-def describe_release(release: Any) -> dict[str, Any]:
+def describe_release(release: Any) -> JSON:
     """Return what must not depend on the data: the certificate's words on how it was drawn, and the shape of the draws."""
     certificate = release.certificate
     return {name: certificate[name] for name in FIELDS if name in certificate} | {"shape": np.shape(release.draws)}
@@ -93,7 +94,7 @@ def same_mechanism(
     return SameMechanism(tuple(tried), None)
 
 
-def _described(run: Callable[[Any], Any], describe: Describe, data: Any) -> dict[str, Any]:
+def _described(run: Callable[[Any], Any], describe: Describe, data: Any) -> JSON:
     try:
         return {"outcome": "released", **describe(run(data))}
     except (GibbsafeError, ArithmeticError, ValueError) as error:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gibbsafe._types import JSON
 from gibbsafe.errors import DomainError, GibbsafeError
 from gibbsafe.models.base import Model
 from gibbsafe.models.capabilities import HasCorners
@@ -32,7 +33,7 @@ def rows_of(data: Any) -> int:
     return len(columns_of(data)[0])
 
 
-def persons_for(plan: Any, data: Any) -> dict[str, Any]:
+def persons_for(plan: Any, data: Any) -> JSON:
     """Return the option that tells `release` whose rows these are, if the plan asks: the first rows are one person's.
 
     As many as leave n persons in all, also more than the cap, which keeps the first; or where n is private as many as the cap.

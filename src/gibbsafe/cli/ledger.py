@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gibbsafe._types import JSON
 from gibbsafe.cli.application import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
 
 ledger = typer.Typer(
@@ -313,7 +314,7 @@ def mark(
         say(f"entry {charge.number} is marked released")
 
 
-def _show_status(status: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
+def _show_status(status: JSON, *, as_json: bool, quiet: bool) -> None:
     from gibbsafe.cli import tables
 
     if as_json:

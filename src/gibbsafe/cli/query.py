@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gibbsafe._text import cell
+from gibbsafe._types import JSON
 from gibbsafe.cli.application import Force, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
@@ -90,11 +91,11 @@ def _summarise(loaded: Release, level: float, *, as_json: bool, quiet: bool) -> 
     )
 
 
-def _predictions(loaded: Release, path: Path) -> tuple[list[dict[str, Any]], str]:
+def _predictions(loaded: Release, path: Path) -> tuple[list[JSON], str]:
     """Return a prediction per new row, with the probability of the positive label where the model has one."""
     from gibbsafe.models.capabilities import PredictsProbabilities
 
-    rows: list[dict[str, Any]] = []
+    rows: list[JSON] = []
     for batch in _new_rows(loaded, path):
         labels = loaded.predict(batch).tolist()
         if isinstance(loaded.plan.model, PredictsProbabilities):
@@ -129,7 +130,7 @@ def _new_rows(loaded: Release, path: Path) -> Iterator[Any]:
         yield np.column_stack([batch.column(name).to_numpy(zero_copy_only=False) for name in names or ()])
 
 
-def _synthetic(loaded: Release, rows: int | None, features: Path | None) -> tuple[list[dict[str, Any]], str]:
+def _synthetic(loaded: Release, rows: int | None, features: Path | None) -> tuple[list[JSON], str]:
     import numpy as np
     import pyarrow as pa
 
@@ -161,7 +162,7 @@ def _synthetic_names(loaded: Release, width: int) -> list[str]:
     return [f"x{k}" for k in range(width)]
 
 
-def _as_csv(rows: list[dict[str, Any]]) -> str:
+def _as_csv(rows: list[JSON]) -> str:
     text = io.StringIO()
     if rows:
         writer = csv.writer(text, lineterminator="\n")

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gibbsafe._types import Values
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.errors import DomainError, GibbsafeError
 
@@ -50,7 +51,7 @@ class Census:
         self._unit, self._rows = unit, 0
         self._cap = PersonCap(unit.rows_per_person, on_invalid) if unit.of_persons else None
 
-    def admit(self, block: Blocks, rows: int, persons: npt.NDArray[Any] | None) -> Blocks:
+    def admit(self, block: Blocks, rows: int, persons: Values | None) -> Blocks:
         """Return what is kept of the next ``rows`` records, which the model has encoded."""
         if block.n_rows != rows:
             raise GibbsafeError("model: its encoding has not one row per record, so that nobody can tell whose row is which")
@@ -94,7 +95,7 @@ class PersonCap:
         """How many different persons were seen."""
         return len(self._seen)
 
-    def keep(self, persons: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def keep(self, persons: Values) -> npt.NDArray[np.bool_]:
         """Return which rows of the next piece are kept."""
         names, codes = _distinct(persons)
         absent = np.array([_is_absent(name) for name in names], dtype=bool)[codes]
@@ -114,7 +115,7 @@ def _digest(name: Any) -> bytes:
     return hashlib.blake2b(repr(_plain_name(name)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _distinct(persons: npt.NDArray[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:
+def _distinct(persons: Values) -> tuple[list[Any], npt.NDArray[np.intp]]:
     """Return the different identifiers and each row's position among them; 1 and 1.0 are the same one."""
     if persons.dtype.kind in "iubSU":
         names, codes = np.unique(persons, return_inverse=True)

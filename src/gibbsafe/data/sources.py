@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gibbsafe._types import JSON, Values
 from gibbsafe.domains.column import Column
 from gibbsafe.domains.numbers import as_numbers
 from gibbsafe.errors import DomainError
@@ -95,7 +96,7 @@ def read_records(
     return data[0], data[1]
 
 
-def read_columns(table: Any, columns: Sequence[Column]) -> dict[str, Any]:
+def read_columns(table: Any, columns: Sequence[Column]) -> JSON:
     """Return the declared columns of a table as Arrow columns by name; others are ignored."""
     return _columns(table, tuple(column.name for column in columns))
 
@@ -113,7 +114,7 @@ def read_states(data: Any, names: tuple[str, ...] | None) -> list[Any]:
     return list(table.T)
 
 
-def _columns(table: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def _columns(table: Any, names: tuple[str, ...]) -> JSON:
     reader = _reader(table, names)
     whole = reader.read_all()
     return {name: whole.column(name) for name in names}
@@ -164,7 +165,7 @@ def _read_table(table: Any, feature_names: tuple[str, ...] | None, target: str |
     return np.concatenate(features), _joined(responses)
 
 
-def _joined(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def _joined(parts: list[Values]) -> Values:
     return np.concatenate(parts) if parts else np.empty(0)
 
 
@@ -180,5 +181,5 @@ def _numbers(column: Any, name: str, on_invalid: str) -> npt.NDArray[np.float64]
     return as_numbers(column.to_pylist(), f"column {name!r}", on_invalid)
 
 
-def _plain(column: Any) -> npt.NDArray[Any]:
+def _plain(column: Any) -> Values:
     return np.asarray(column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gibbsafe._types import Values
 from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.data.census import Census, Unit, array_rows
 from gibbsafe.data.options import Encoder, EncodingOptions
@@ -85,7 +85,7 @@ def _pieces(data: Any, memory: int | None, on_invalid: str) -> Iterator[Any]:
         yield schema.empty_table()
 
 
-def _persons(piece: Any, persons: Any, first: int) -> npt.NDArray[Any] | None:
+def _persons(piece: Any, persons: Any, first: int) -> Values | None:
     """Return the identifiers of a piece: a column of it, or the same rows of an array beside it."""
     if persons is None:
         return None

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import choice, fail, real
 from gibbsafe.domains.interval import Interval
 from gibbsafe.domains.labels import Categories
@@ -189,13 +189,13 @@ class Column:
 
     # -- files ---------------------------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data, defaults left out."""
         stated = {field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) != field.default}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in stated.items()}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Column:
+    def from_dict(cls, data: Document) -> Column:
         """Rebuild a column from `to_dict`'s data; unknown keys are refused with the nearest known ones."""
         for key in data:
             choice(f"column {data.get('name')!r}, key", key, [field.name for field in fields(cls)])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gibbsafe._types import Values
 from gibbsafe._validate import fail
 from gibbsafe.domains.numbers import equals
 from gibbsafe.errors import DomainError
@@ -48,7 +49,7 @@ class Labels:
             raise DomainError(refusal, private=f"row {row} is {found!r}")
         return np.where(plus, 1.0, -1.0)
 
-    def decode(self, positive: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    def decode(self, positive: npt.NDArray[np.bool_]) -> Values:
         """Return the declared label per truth value."""
         return np.where(positive, np.array([self.positive]), np.array([self.negative]))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gibbsafe._types import Values
 from gibbsafe.errors import DomainError
 
 __all__ = []
@@ -52,7 +53,7 @@ def as_column(values: Any, name: str, on_invalid: str = "error") -> npt.NDArray[
     return column
 
 
-def equals(array: npt.NDArray[Any], value: Any) -> npt.NDArray[np.bool_]:
+def equals(array: Values, value: Any) -> npt.NDArray[np.bool_]:
     """Return which entries equal ``value``; entries that cannot be compared do not."""
     try:
         same = np.asarray(array == value)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe._validate import fail
 from gibbsafe.errors import ParameterError
 from gibbsafe.estimators.inputs import as_generator, check_input, open_ledger, pairs
@@ -42,10 +42,10 @@ class PrivateLinearEstimator(BaseEstimator):  # type: ignore[misc]
     random_state: Any
 
     @abstractmethod
-    def _model(self, features: dict[str, Any]) -> LinearModel:
+    def _model(self, features: JSON) -> LinearModel:
         """Return the model that the constructor's parameters declare, given what they say of the features."""
 
-    def _features(self) -> dict[str, Any]:
+    def _features(self) -> JSON:
         """Return the public declaration of the features: columns of the input's form, everything else from the constructor."""
         if not isinstance(self.fit_intercept, bool | np.bool_):
             fail("fit_intercept", self.fit_intercept, "True or False")

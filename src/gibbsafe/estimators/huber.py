@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import RegressorMixin
 
+from gibbsafe._types import JSON
 from gibbsafe.estimators.base import PrivateLinearRegressor
 from gibbsafe.models import PseudoHuberRegression
 from gibbsafe.models.linear.predictor import LinearModel
@@ -110,5 +111,5 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):  # type: ig
         self.ledger = ledger
         self.random_state = random_state
 
-    def _model(self, features: dict[str, Any]) -> LinearModel:
+    def _model(self, features: JSON) -> LinearModel:
         return PseudoHuberRegression(**features, width=self.width)

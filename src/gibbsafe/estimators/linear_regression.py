@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import RegressorMixin
 
+from gibbsafe._types import JSON
 from gibbsafe.estimators.base import PrivateLinearRegressor, declared
 from gibbsafe.estimators.inputs import pair
 from gibbsafe.models import LinearRegression
@@ -114,7 +115,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearRegressor):  # type: 
         self.ledger = ledger
         self.random_state = random_state
 
-    def _model(self, features: dict[str, Any]) -> LinearModel:
+    def _model(self, features: JSON) -> LinearModel:
         why = "a public (low, high) pair: the squared loss of an unbounded response has no finite slope"
         low, high = pair("response_bounds", declared(self.response_bounds, "response_bounds", why))
         return LinearRegression(**features, response_bounds=(low, high), parameter_radius=self.parameter_radius)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats, Values
 from gibbsafe._validate import fail
 from gibbsafe.domains.labels import Labels
 from gibbsafe.errors import DomainError
@@ -120,7 +119,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):  # typ
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _model(self, features: dict[str, Any]) -> LinearModel:
+    def _model(self, features: JSON) -> LinearModel:
         return LogisticRegression(**features, labels=self._labels())
 
     def _labels(self) -> tuple[Any, Any]:
@@ -212,7 +211,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):  # typ
         log_odds = self.decision_function(X)
         return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Values:
         """More probable class of new rows.
 
         Parameters
@@ -229,7 +228,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):  # typ
         return np.asarray(self.classes_[positive.astype(int)])
 
 
-def _require_declared(response: npt.NDArray[Any], labels: tuple[Any, Any]) -> None:
+def _require_declared(response: Values, labels: tuple[Any, Any]) -> None:
     """Refuse labels that were not declared, and say what the response looks like if not like two classes."""
     try:
         Labels(*labels).encode(response)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.base import RegressorMixin
 
+from gibbsafe._types import JSON
 from gibbsafe.estimators.base import PrivateLinearRegressor
 from gibbsafe.losses.base import Loss
 from gibbsafe.models import SoftQuantileRegression
@@ -118,7 +119,7 @@ class PrivateQuantileRegressor(RegressorMixin, PrivateLinearRegressor):  # type:
         self.ledger = ledger
         self.random_state = random_state
 
-    def _model(self, features: dict[str, Any]) -> LinearModel:
+    def _model(self, features: JSON) -> LinearModel:
         return SoftQuantileRegression(**features, quantile=self.quantile, width=self.width, scale=self.scale)
 
     def _typical_slope(self, loss: Loss) -> float:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from gibbsafe._types import Floats, Values
+from gibbsafe._types import Document, Floats, Values
 from gibbsafe.domains.column import Column
 from gibbsafe.errors import GibbsafeError
 
@@ -78,7 +78,7 @@ class ReadsColumns(Capability):
 
     @classmethod
     @abstractmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the model that a study's columns and options declare."""
 
 

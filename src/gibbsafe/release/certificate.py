@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict
 from functools import singledispatch
 from types import MappingProxyType
 from typing import Any
 
 from gibbsafe._json import agrees
+from gibbsafe._types import JSON, Document
 from gibbsafe._version import __version__
 from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.models.base import GibbsModel, Model
@@ -28,10 +28,10 @@ __all__ = ["Certificate", "certify"]
 OF_THE_RUN = {"randomness": ("secure", "seeded"), "storage": ("float64", "float32")}
 
 
-class Certificate(Mapping[str, Any]):
+class Certificate(Document):
     """A read-only mapping of the certificate's fields; `print` shows it as text."""
 
-    def __init__(self, fields: Mapping[str, Any]) -> None:
+    def __init__(self, fields: Document) -> None:
         self._fields = MappingProxyType(dict(fields))
 
     def __getitem__(self, name: str) -> Any:
@@ -49,7 +49,7 @@ class Certificate(Mapping[str, Any]):
     def __hash__(self) -> int:
         return hash(repr(dict(self._fields)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         return dict(self._fields)
 
@@ -138,7 +138,7 @@ def _(model: GibbsModel, constants: Constants, adjacency: Adjacency) -> dict[str
     }
 
 
-def _claim(plan: Plan) -> dict[str, Any]:
+def _claim(plan: Plan) -> JSON:
     claim = {"epsilon": plan.budget.claim(plan.guarantee), "delta": plan.budget.delta}
     try:
         return claim | {"mu": plan.guarantee.gaussian().mu}
@@ -146,7 +146,7 @@ def _claim(plan: Plan) -> dict[str, Any]:
         return claim | {"mu": None}
 
 
-def check_certificate(stated: Mapping[str, Any], plan: Plan) -> Certificate:
+def check_certificate(stated: Document, plan: Plan) -> Certificate:
     """Return the stated certificate if it says what the plan gives, field by field; raise `CertificateError` otherwise."""
     for field, allowed in OF_THE_RUN.items():
         if stated.get(field) not in allowed:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe._files import write_whole
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.models.capabilities import Predicts, PredictsProbabilities
 from gibbsafe.planning import Plan
@@ -51,8 +49,8 @@ class Release:
     draws: Floats
     _diagnostics: CuratorDiagnostics | None = field(default=None, repr=False)
     #: Which entry of which ledger paid for it (`gibbsafe.ledger.Charge`), and who signed it (`release.signing`).
-    charge: Mapping[str, Any] | None = field(default=None, repr=False)
-    signature: Mapping[str, Any] | None = field(default=None, repr=False)
+    charge: Document | None = field(default=None, repr=False)
+    signature: Document | None = field(default=None, repr=False)
 
     # -- questions -----------------------------------------------------------------------------------------------
 
@@ -75,7 +73,7 @@ class Release:
             raise GibbsafeError(f"predict_proba: not defined for the model {model.name}")
         return model.predict_proba(features, self.draws)
 
-    def predict(self, features: Any) -> npt.NDArray[Any]:
+    def predict(self, features: Any) -> Values:
         """Return predictions for new rows, encoded and clipped as in training."""
         model = self.plan.model
         if not isinstance(model, Predicts):
@@ -131,7 +129,7 @@ class Release:
 
     # -- files ---------------------------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the release file's content, hash included."""
         content = {
             "format": FORMAT,
@@ -156,10 +154,10 @@ class Release:
         require_signer(content, public_key, key_list)
         return _restored(content)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> JSON:
         return {"content": self.to_dict()}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: JSON) -> None:
         restored = _restored(state["content"])
         for name in ("plan", "certificate", "draws", "charge", "signature"):
             object.__setattr__(self, name, getattr(restored, name))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from gibbsafe._files import write_whole
 from gibbsafe._json import canonical_bytes, read_json
+from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, count, fail
 from gibbsafe.errors import CertificateError, GibbsafeError
 
@@ -113,12 +114,12 @@ def _read(path: Path | str) -> bytes:
 # -- signatures --------------------------------------------------------------------------------------------------------------
 
 
-def _signed_bytes(content: Mapping[str, Any]) -> bytes:
+def _signed_bytes(content: Document) -> bytes:
     """Return what is signed: the document without its signature, in one form only, its format first."""
     return canonical_bytes({name: value for name, value in content.items() if name != "signature"})
 
 
-def _signature(content: Mapping[str, Any], key: Ed25519PrivateKey) -> dict[str, str]:
+def _signature(content: Document, key: Ed25519PrivateKey) -> dict[str, str]:
     return {"algorithm": "ed25519", "key": key_id(key.public_key()), "value": key.sign(_signed_bytes(content)).hex()}
 
 
@@ -127,7 +128,7 @@ def sign(release: Release, key: Ed25519PrivateKey) -> Release:
     return replace(release, signature=_signature(release.to_dict(), key))
 
 
-def check_signature(stated: Any) -> Mapping[str, Any] | None:
+def check_signature(stated: Any) -> Document | None:
     """Return a signature if it has the form of one (whether it fits is for `require_signed`), None for None."""
     if stated is None:
         return None
@@ -138,7 +139,7 @@ def check_signature(stated: Any) -> Mapping[str, Any] | None:
     return stated
 
 
-def check_receipt(stated: Any) -> Mapping[str, Any] | None:
+def check_receipt(stated: Any) -> Document | None:
     """Return a ledger's receipt if it has the form of one, None for None."""
     if stated is None:
         return None
@@ -151,15 +152,13 @@ def check_receipt(stated: Any) -> Mapping[str, Any] | None:
     return stated
 
 
-def _require_digits(name: str, stated: Mapping[str, Any], digits: Mapping[str, int]) -> None:
+def _require_digits(name: str, stated: Document, digits: Mapping[str, int]) -> None:
     for field, many in digits.items():
         if not isinstance(stated[field], str) or not re.fullmatch(f"[0-9a-f]{{{many}}}", stated[field]):
             raise CertificateError(f"{name}: {field} is not {many} hexadecimal digits")
 
 
-def require_signed(
-    content: Mapping[str, Any], public: Ed25519PublicKey, keys: KeyList | None = None, *, what: str = "release"
-) -> str:
+def require_signed(content: Document, public: Ed25519PublicKey, keys: KeyList | None = None, *, what: str = "release") -> str:
     """Return the id of the key that signed a document: the trusted one, or one that its list names and has not revoked."""
     signature = check_signature(content.get("signature"))
     if signature is None:
@@ -225,7 +224,7 @@ class KeyList:
         }
         return KeyList(self.number + 1, [*(each for each in self.keys if each["key"] != key), entry])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data, unsigned."""
         return {"format": LIST_FORMAT, "number": self.number, "keys": [dict(entry) for entry in self.keys]}
 
@@ -251,7 +250,7 @@ class KeyList:
         return cls(count("number", content["number"]), content["keys"])
 
 
-def sign_list(keys: KeyList, key: Ed25519PrivateKey) -> dict[str, Any]:
+def sign_list(keys: KeyList, key: Ed25519PrivateKey) -> JSON:
     """Return a list of keys as plain data, signed."""
     content = keys.to_dict()
     return content | {"signature": _signature(content, key)}

@@ -9,12 +9,12 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from gibbsafe._numerics import least
 from gibbsafe._plotting import figure
+from gibbsafe._types import JSON
 from gibbsafe.privacy import Budget
 from gibbsafe.privacy.profiles import gaussian_delta
 from gibbsafe.theorems import Constants, get
@@ -37,7 +37,7 @@ class Number:
     exact: float
     erratum: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         return asdict(self)
 

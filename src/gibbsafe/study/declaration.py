@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, count, fail, positive
 from gibbsafe.data.declared import DeclaredTable
 from gibbsafe.data.files import CsvFormat
@@ -56,7 +57,7 @@ COLUMN_KEYS = ("type", "bounds", "levels", "transform", "other", "missing", "sca
 TARGET_KEYS = ("name", "labels", *COLUMN_KEYS)
 
 
-def read_toml(path: Path | str) -> dict[str, Any]:
+def read_toml(path: Path | str) -> JSON:
     """Return the content of a TOML file; whatever is none, nested too deeply or an integer without end is refused in one line."""
     try:
         with Path(path).open("rb") as file:
@@ -79,7 +80,7 @@ class Study:
     adjacency: Adjacency
     n: int | None
     model_name: str
-    model_options: Mapping[str, Any]
+    model_options: Document
     columns: tuple[Column, ...]
     target: Column | None = None
     title: str = ""
@@ -96,7 +97,7 @@ class Study:
     anchor: str | None = None
     dataset: str | None = None
     csv_format: CsvFormat = field(default_factory=CsvFormat)
-    contamination: Mapping[str, Any] | None = None
+    contamination: Document | None = None
 
     # -- reading the file ----------------------------------------------------------------------------------------
 
@@ -110,7 +111,7 @@ class Study:
             raise type(error)(f"{path}: {error}") from error
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], folder: Path | None = None) -> Study:
+    def from_dict(cls, data: Document, folder: Path | None = None) -> Study:
         """Build a study from a TOML document's content; SQLite ledgers are found relative to ``folder``."""
         _known("study", data, KEYS)
         if data.get("format", FORMAT) != FORMAT:
@@ -209,12 +210,12 @@ class Study:
 # -- validation -----------------------------------------------------------------------------------------------------------
 
 
-def _known(where: str, table: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
+def _known(where: str, table: Document, allowed: tuple[str, ...]) -> None:
     for key in table:
         choice(f"{where}, key", key, allowed)
 
 
-def _table(data: Mapping[str, Any], name: str, allowed: tuple[str, ...] | None, *, needed: bool = False) -> Mapping[str, Any]:
+def _table(data: Document, name: str, allowed: tuple[str, ...] | None, *, needed: bool = False) -> Document:
     """Return a table of the study with known keys only; an absent one is empty, or refused if it is needed."""
     table = data.get(name, {})
     if not isinstance(table, dict):
@@ -247,7 +248,7 @@ def _columns(tables: Any, scale: Any) -> tuple[Column, ...]:
     return tuple(_column(name, table, COLUMN_KEYS, scale) for name, table in tables.items())
 
 
-def _target(data: Mapping[str, Any]) -> Column | None:
+def _target(data: Document) -> Column | None:
     table = _table(data, "target", TARGET_KEYS)
     if not table:
         return None
@@ -259,7 +260,7 @@ def _target(data: Mapping[str, Any]) -> Column | None:
     return _column(name, table, TARGET_KEYS, "centred")
 
 
-def _person_column(persons: Mapping[str, Any]) -> str | None:
+def _person_column(persons: Document) -> str | None:
     if not persons:
         return None
     for key in ("column", "rows_per_person"):
@@ -270,7 +271,7 @@ def _person_column(persons: Mapping[str, Any]) -> str | None:
     return str(persons["column"])
 
 
-def _account(ledger: Mapping[str, Any], folder: Path) -> str | None:
+def _account(ledger: Document, folder: Path) -> str | None:
     """Return ``URL#account``; a SQLite file is found relative to the study."""
     if not ledger:
         return None
@@ -284,7 +285,7 @@ def _account(ledger: Mapping[str, Any], folder: Path) -> str | None:
     return f"{place}#{name}"
 
 
-def _anchor(ledger: Mapping[str, Any], folder: Path) -> str | None:
+def _anchor(ledger: Document, folder: Path) -> str | None:
     """Return where marks are kept; a file is found relative to the study."""
     place = _text("ledger.anchor", ledger.get("anchor"))
     if place is None or place == "-" or "://" in place or place.startswith(("env:", "file:")):
@@ -298,7 +299,7 @@ def _text(name: str, value: Any) -> str | None:
     return value
 
 
-def _csv_format(table: Mapping[str, Any]) -> CsvFormat:
+def _csv_format(table: Document) -> CsvFormat:
     for key, value in table.items():
         if not isinstance(value, str) or not value or (key != "encoding" and (len(value) != 1 or not value.isascii())):
             fail(f"csv.{key}", value, "the name of an encoding" if key == "encoding" else "one character")

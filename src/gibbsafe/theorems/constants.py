@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from gibbsafe._numerics import sum_up
+from gibbsafe._types import Document
 from gibbsafe._validate import choice, count, fail, non_negative, open_probability, positive, real
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency
@@ -158,7 +159,7 @@ class Constants:
                     fail("difference_lipschitz", self.difference_lipschitz, "at most twice lipschitz")
 
     @classmethod
-    def of(cls, constants: Constants | Mapping[str, Any]) -> Constants:
+    def of(cls, constants: Constants | Document) -> Constants:
         """Return ``constants`` itself, or build it from a mapping; unknown names are refused with the nearest ones."""
         if isinstance(constants, Constants):
             return constants

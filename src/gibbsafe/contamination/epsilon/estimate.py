@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Document, Floats
 from gibbsafe._validate import choice, count, fail, open_probability
 from gibbsafe.contamination.epsilon.quantiles import coverage, interval_orders, percentile_order, upper_order
 from gibbsafe.contamination.epsilon.repeats import METHODS, Task, run
@@ -143,7 +142,7 @@ def _describe(model: ContaminatedModel, n: int, truth: Any, present: bool, sever
     return f"{model.describe()}; n = {n}, p = {model.p(n):.4g}, {where}"
 
 
-def estimate_from_dict(table: Mapping[str, Any], *, progress: bool | None = None) -> EstimatedPrivacy:
+def estimate_from_dict(table: Document, *, progress: bool | None = None) -> EstimatedPrivacy:
     """Estimate as a study's ``[contamination]`` table says: model and density by name, n, truth, and the options above.
 
     >>> table = {"model": "NormalMean", "scale": 8.0, "prior_mean": 40.0, "prior_scale": 40.0, "n": 500, "truth": 30.0,

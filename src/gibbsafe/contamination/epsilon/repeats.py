@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe.contamination.epsilon import instance_line, instance_regression
 from gibbsafe.contamination.epsilon.instance_line import LineInstance
 from gibbsafe.contamination.epsilon.instance_regression import RegressionInstance
@@ -118,7 +118,7 @@ class _Case:
             return instance.gaussian(self.delta, self.adjacency)
         return instance.bound(self.delta, self.adjacency, coupled=method == "tight")
 
-    def _literal(self) -> dict[str, Any]:
+    def _literal(self) -> JSON:
         return {"delta": self.delta, "particles": self.particles, "generator": self.generator, "adjacency": self.adjacency}
 
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, fail
 from gibbsafe.contamination.model import densities, models, regressions
 from gibbsafe.contamination.model.models import ContaminatedModel
@@ -38,13 +39,13 @@ def _density(table: Any) -> densities.Density:
     return cls(**fields)
 
 
-def _known(where: str, fields: Mapping[str, Any], cls: type) -> None:
+def _known(where: str, fields: Document, cls: type) -> None:
     allowed = [name for name in inspect.signature(cls).parameters if name != "contamination"]
     for name in fields:
         choice(f"{where} option", name, allowed)
 
 
-def model_from_table(table: Mapping[str, Any]) -> tuple[ContaminatedModel, dict[str, Any]]:
+def model_from_table(table: Document) -> tuple[ContaminatedModel, JSON]:
     """Return the model that a table declares, and the options of the estimate."""
     fields = dict(table)
     cls = MODELS[choice("contamination.model", fields.pop("model", None), MODELS)]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betaln, expit, logit, xlogy
 
 from gibbsafe._numerics import down, up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import count, fail, positive
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
@@ -127,7 +126,7 @@ class BetaBernoulli(Family, IsLikelihood, LipschitzParameters, StatesLean, State
             dimension=1,
         )
 
-    def _stochastic(self, n: int | None, alone: bool) -> dict[str, Any]:
+    def _stochastic(self, n: int | None, alone: bool) -> JSON:
         """Return c, L₀ and C of Assumption 2 for a symmetric untrimmed prior (Lemma 21 with erratum E16)."""
         if self.alpha != self.beta or n is None or not alone or n > LARGEST_N:
             return {}
@@ -205,18 +204,18 @@ class BetaBernoulli(Family, IsLikelihood, LipschitzParameters, StatesLean, State
         """Return a success and a failure."""
         return [np.array([label]) for label in (self.labels if self.trials == 1 else (0, self.trials))]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Values:
         """Return synthetic records."""
         successes = generator.binomial(self.trials, float(np.clip(draw[0], 0, 1)), rows)
         return successes if self.trials > 1 else Labels(*self.labels).decode(successes == 1)
 
     @classmethod
-    def from_columns(cls, features: Sequence[Any], target: Any, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Any], target: Any, options: Document) -> Self:
         """Return the family for the study's target column."""
-        labels: dict[str, Any] = {} if options.get("trials", 1) != 1 else {"labels": tuple(target.levels)}
+        labels: JSON = {} if options.get("trials", 1) != 1 else {"labels": tuple(target.levels)}
         return cls(target=target.name, **labels, **options)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return {
             "name": self.name,

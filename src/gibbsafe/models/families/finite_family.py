@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe._numerics import up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import fail, positive, real
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
@@ -197,18 +196,18 @@ class FiniteFamily(Family, IsLikelihood, LipschitzParameters):
         pair = np.unravel_index(int(widths.argmax()), widths.shape)
         return [np.array([self._labels[int(code)]]) for code in pair]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Values:
         """Return synthetic outcomes under the nearest parameter."""
         row = int(np.abs(np.array(self.points) - float(draw[0])).argmin())
         chances = np.array(self.likelihood[row])
         return np.array(self._labels)[generator.choice(len(self._labels), size=rows, p=chances / chances.sum())]
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the family for a study's target column of declared levels."""
         return cls(**{"outcomes": levels_of(features, target, cls.name), "target": target and target.name, **options})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         assert self.prior is not None
         return {

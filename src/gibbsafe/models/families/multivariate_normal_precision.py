@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe._numerics import down, up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import choice, count, fail, non_negative, positive, real
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
@@ -232,14 +231,14 @@ class MultivariateNormalPrecision(Family, IsLikelihood, LipschitzParameters, Sta
         axes = np.eye(min(2, self.dimension), self.dimension) * self.bound
         return [row[None] for row in (*axes, *-axes, np.zeros(self.dimension))]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Values:
         """Return synthetic records, not clipped to the bound."""
         precision = unpacked(np.atleast_2d(draw), self.dimension, self._diagonal)[0]
         factor = np.linalg.cholesky(np.linalg.inv(precision))
         return np.asarray(np.array(self.mean) + generator.standard_normal((rows, self.dimension)) @ factor.T)
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the family over a study's numbers; their bounds give the bound on a record's norm."""
         no_target(target, cls.name)
         ends = [column.interval for column in only_numbers(features)]
@@ -247,7 +246,7 @@ class MultivariateNormalPrecision(Family, IsLikelihood, LipschitzParameters, Sta
         names = tuple(column.name for column in features)
         return cls(**{"dimension": len(names), "bound": bound, "feature_names": names, **options})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         declared = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"name": self.name} | {key: list(value) if isinstance(value, tuple) else value for key, value in declared.items()}

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from gibbsafe._numerics import down, log_excess, up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import fail, non_negative, positive, real
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
@@ -168,7 +168,7 @@ class RateFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSp
             dimension=1,
         )
 
-    def _stochastic(self, n: int | None) -> dict[str, Any]:
+    def _stochastic(self, n: int | None) -> JSON:
         """Return c, L₀ and C of Assumption 2 for n records; C, which grows with n, only while it is a number.
 
         c is the hazard of the trimmed prior at c₁ for shapes from 1 on, which increases, and otherwise the prior's rate, below
@@ -176,7 +176,7 @@ class RateFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSp
         the log-likelihood of n records, and at most the nth power of the corrected lemmas' constant (E15, E17).
         """
         factor, (low, high) = self.lipschitz_factor, self.statistic_bounds
-        stated: dict[str, Any] = {"stochastic_floor": up(factor * self.trim[0])}
+        stated: JSON = {"stochastic_floor": up(factor * self.trim[0])}
         hazard = self.rate
         if self.shape >= 1:
             log_density = (self.shape - 1) * math.log(self.trim[0]) - self.rate * self.trim[0]
@@ -246,7 +246,7 @@ class RateFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSp
         return [points[[int(statistics.argmin())]], points[[int(statistics.argmax())]]]
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the family for a study's target: a number whose bounds give the bound of a record."""
         no_features(features, cls.name)
         if target is None or target.kind != "number":
@@ -254,7 +254,7 @@ class RateFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSp
         interval = target.interval
         return cls(**{"target": target.name, "bound": max(abs(interval.low), abs(interval.high)), **options})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         declared = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"name": self.name} | declared | {"trim": list(self.trim)}

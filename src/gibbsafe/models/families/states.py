@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Floats, Values
 from gibbsafe._validate import count, fail
 from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.domains.column import Column, no_features
@@ -71,7 +71,7 @@ def encode_states(values: Any, states: tuple[Any, ...], on_invalid: str, name: s
     return codes
 
 
-def encode_columns(columns: Sequence[Any], declared: Mapping[str, tuple[Any, ...]], on_invalid: str) -> npt.NDArray[Any]:
+def encode_columns(columns: Sequence[Any], declared: Mapping[str, tuple[Any, ...]], on_invalid: str) -> Values:
     """Return the codes (n, columns) of several columns, each with its name and declared states.
 
     Codes are kept column by column, as they are counted; rows are taken in pieces, so that an array of rows is read once.
@@ -88,12 +88,12 @@ def encode_columns(columns: Sequence[Any], declared: Mapping[str, tuple[Any, ...
     return codes
 
 
-def _as_column(values: Any) -> npt.NDArray[Any]:
+def _as_column(values: Any) -> Values:
     """Return a column as a NumPy array, also one of an Arrow table."""
     return np.asarray(values.to_numpy() if hasattr(values, "chunks") else values)
 
 
-def _codes(array: npt.NDArray[Any], states: tuple[Any, ...]) -> npt.NDArray[np.int16]:
+def _codes(array: Values, states: tuple[Any, ...]) -> npt.NDArray[np.int16]:
     """Return the position of every value, −1 for unknown ones."""
     if array.dtype.kind in "iu" and states == tuple(range(len(states))):  # codes already, as large tables have
         return np.where((array >= 0) & (array < len(states)), array, -1).astype(np.int16)
@@ -106,7 +106,7 @@ def _codes(array: npt.NDArray[Any], states: tuple[Any, ...]) -> npt.NDArray[np.i
 def count_states(data: RowBlocks, states: int) -> Floats:
     """Return how often each code occurs in the only column of encoded records."""
 
-    def counts(rows: npt.NDArray[Any], _: object) -> tuple[Any]:
+    def counts(rows: Values, _: object) -> tuple[Any]:
         return (np.bincount(rows[:, 0], minlength=states),)
 
     return np.asarray(data.reduce(counts)[0], dtype=np.float64)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats, Values
 from gibbsafe._validate import fail
 from gibbsafe.domains.column import Column
 from gibbsafe.domains.labels import Labels, check_labels
@@ -41,7 +40,7 @@ class LinearClassifier(LinearModel, Predicts):
         object.__setattr__(self, "labels", check_labels(self.labels))
 
     @classmethod
-    def _of_target(cls, target: Column) -> dict[str, Any]:
+    def _of_target(cls, target: Column) -> JSON:
         return {"labels": labels_of(target, cls.name)}
 
     def _encode_response(self, response: Any, on_invalid: str) -> Floats:
@@ -50,11 +49,11 @@ class LinearClassifier(LinearModel, Predicts):
     def _extreme_responses(self) -> tuple[Any, ...]:
         return self.labels
 
-    def predict(self, features: Any, draws: Floats) -> npt.NDArray[Any]:
+    def predict(self, features: Any, draws: Floats) -> Values:
         """Return the label on whose side of 0 the predictor lies, averaged over draws in the user's units."""
         mean = np.asarray(self.encode_features(features) @ self.from_original(draws).mean(axis=0))
         return Labels(*self.labels).decode(mean > 0)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return self._declaration(labels=list(self.labels))

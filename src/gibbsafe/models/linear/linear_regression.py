@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe._validate import fail, positive
 from gibbsafe.domains.column import Column
 from gibbsafe.domains.interval import Interval
@@ -79,7 +79,7 @@ class LinearRegression(LinearModel, IsLikelihood, Predicts, Simulates):
         object.__setattr__(self, "parameter_radius", positive("parameter_radius", radius))
 
     @classmethod
-    def _of_target(cls, target: Column) -> dict[str, Any]:
+    def _of_target(cls, target: Column) -> JSON:
         interval = target.interval
         return {**super()._of_target(target), "response_bounds": (interval.low, interval.high)}
 
@@ -154,6 +154,6 @@ class LinearRegression(LinearModel, IsLikelihood, Predicts, Simulates):
         responses = self.predict(features, np.atleast_2d(draw)) + generator.standard_normal(rows)
         return Interval(*self.response_bounds).clip(responses)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return self._declaration(response_bounds=list(self.response_bounds), parameter_radius=self.parameter_radius)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Floats, Values
 from gibbsafe.domains.labels import Labels
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.logistic import LogisticLoss
@@ -66,11 +65,11 @@ class LogisticRegression(LinearClassifier, IsLikelihood, PredictsProbabilities, 
         positive = expit(rows @ self.from_original(draws).T).mean(axis=1)
         return np.column_stack([1 - positive, positive])
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Values:
         """Return a synthetic label for each row of features."""
         chances = self.predict_proba(features, np.atleast_2d(draw))[:, 1]
         return Labels(*self.labels).decode(generator.random(rows) < chances)
 
-    def predict(self, features: Any, draws: Floats) -> npt.NDArray[Any]:
+    def predict(self, features: Any, draws: Floats) -> Values:
         """Return the more probable label per row."""
         return Labels(*self.labels).decode(self.predict_proba(features, draws)[:, 1] > 0.5)

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import count, fail
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
@@ -80,7 +80,7 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns):
             fail("intercept", self.intercept, "True or False")
         object.__setattr__(self, "feature_names", check_names(self.feature_names, self.dimension))
 
-    def _declare_columns(self, columns: Sequence[Column | Mapping[str, Any]]) -> Design:
+    def _declare_columns(self, columns: Sequence[Column | Document]) -> Design:
         """Return the domain of declared columns; it settles names and dimension."""
         listed = tuple(column if isinstance(column, Column) else Column.from_dict(column) for column in columns)
         domain = Design(listed, self.row_norm)
@@ -93,7 +93,7 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns):
         return domain
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the model that a study declares: features by `Design`, the response by the target column."""
         if target is None:
             fail("target", None, f"declared for {cls.name}", "write a [target] table with the name of the response column")
@@ -101,7 +101,7 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns):
         return cls(dimension=dimension, columns=tuple(features), target=target.name, **cls._of_target(target), **options)
 
     @classmethod
-    def _of_target(cls, target: Column) -> dict[str, Any]:
+    def _of_target(cls, target: Column) -> JSON:
         """Return what a target column says of the response."""
         if target.kind != "number":
             fail("target", target.name, f"a number for {cls.name}, without labels")
@@ -221,9 +221,9 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns):
         rows = [self.domain.offset + direction / max(1.0, float(np.linalg.norm(direction))) * reach for direction in directions]
         return [(row[None], np.array([response])) for row in rows for response in self._extreme_responses()]
 
-    def _declaration(self, **more: Any) -> dict[str, Any]:
+    def _declaration(self, **more: Any) -> JSON:
         """Return the declaration common to linear models."""
-        fields: dict[str, Any] = {"name": self.name, "dimension": self.dimension}
+        fields: JSON = {"name": self.name, "dimension": self.dimension}
         if self.columns is not None:
             fields |= {"columns": [column.to_dict() for column in self.columns], "row_norm": self.row_norm}
         elif self.bounds is None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_rows
@@ -124,7 +124,7 @@ class GaussianMean(GibbsModel, IsLikelihood, HasCorners, ReadsColumns, Simulates
         return draw + generator.standard_normal((rows, self.dimension))
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the mean of a study's numbers, used in their own units; ``row_norm`` or ``radius`` clips the rows.
 
         Without either the radius is the norm of the farthest corner of the bounds.
@@ -142,7 +142,7 @@ class GaussianMean(GibbsModel, IsLikelihood, HasCorners, ReadsColumns, Simulates
         axes = np.eye(min(2, self.dimension), self.dimension) * self.radius
         return [row[None] for row in (*axes, *-axes, np.zeros(self.dimension))]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         names = None if self.feature_names is None else list(self.feature_names)
         return {"name": self.name, "dimension": self.dimension, "radius": self.radius, "feature_names": names}

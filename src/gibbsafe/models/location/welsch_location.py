@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import count, fail, positive, real
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
@@ -161,7 +161,7 @@ class WelschLocation(Family, BoundedScores, StatesLean, StatesSpread):
         return draw + self.scale * generator.standard_normal((rows, self.dimension))
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the location of a study's numbers; without ``bounds`` they are the widest of the columns'."""
         no_target(target, cls.name)
         given = dict(options)
@@ -170,7 +170,7 @@ class WelschLocation(Family, BoundedScores, StatesLean, StatesSpread):
             given["bounds"] = (min(end.low for end in ends), max(end.high for end in ends))
         return cls(dimension=len(features), feature_names=tuple(column.name for column in features), **given)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return {
             "name": self.name,

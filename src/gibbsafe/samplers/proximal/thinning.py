@@ -8,12 +8,12 @@ they stand there, by whole numbers, so that no probability is rounded.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Floats, Values
 from gibbsafe.data.blocks import Blocks, RowBlocks
 
 __all__ = ["RandomAccess", "random_access"]
@@ -36,7 +36,7 @@ class InMemory:
     """Random access to `Blocks`; record numbers count merged records as often as they stand there."""
 
     def __init__(self, blocks: Blocks) -> None:
-        self._rows: npt.NDArray[Any] = blocks.rows
+        self._rows: Values = blocks.rows
         self._targets = blocks.targets
         self._last = None if blocks.weights is None else np.cumsum(blocks.weights.astype(np.int64))
         self.n_rows = blocks.n_rows
