@@ -16,7 +16,7 @@ __all__ = ["LARGEST_FILE", "agrees", "canonical_bytes", "parse_json", "read_json
 LARGEST_FILE = 100_000_000
 
 
-def canonical_bytes(content: Any) -> bytes:
+def canonical_bytes(content: object) -> bytes:
     """Return JSON as it is hashed and signed: keys in order, no spaces, floats with every digit."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
@@ -41,7 +41,7 @@ def parse_json(text: bytes | str, what: str) -> Any:
 
 
 def _unique(what: str) -> Any:
-    def build(pairs: list[tuple[str, Any]]) -> JSON:
+    def build(pairs: list[tuple[str, object]]) -> JSON:
         content = dict(pairs)
         if len(content) != len(pairs):
             seen: set[str] = set()
@@ -66,7 +66,7 @@ def read_json(path: Path | str, what: str) -> Any:
     return parse_json(content, f"{path}: {what}")
 
 
-def agrees(a: Any, b: Any) -> bool:
+def agrees(a: object, b: object) -> bool:
     """Whether two contents are the same, of the same types, floats to nine digits.
 
     >>> agrees({"n": [1, 0.1]}, {"n": [1, 0.1 + 1e-17]}), agrees(1, True)

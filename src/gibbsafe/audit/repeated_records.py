@@ -34,7 +34,7 @@ class RepeatedRecords:
         """The first record's target: there are targets, or none."""
         return self.records[0].targets
 
-    def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
+    def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[object, ...]:
         """Sum of ``function(rows, targets)`` over all records."""
         parts = [record.reduce(function, block_rows) for record in self.records]
         return tuple(
@@ -42,7 +42,7 @@ class RepeatedRecords:
         )
 
 
-def count_repeats(blocks: Any) -> Any:
+def count_repeats(blocks: object) -> Any:
     """Return the same records counted, where at least three of four are repetitions; otherwise the blocks themselves."""
     if not isinstance(blocks, Blocks) or blocks.n_rows < 8:
         return blocks

@@ -38,7 +38,7 @@ class Sample:
         return Sample(self.outputs[part], self.refused[part])
 
 
-def _batch(mechanism: Mechanism, data: Any, runs: int, vectorised: bool) -> list[Floats | None]:
+def _batch(mechanism: Mechanism, data: object, runs: int, vectorised: bool) -> list[Floats | None]:
     """Return one flat output per run, None for a refusal: refusing is an output too, and may reveal a record."""
     if vectorised:
         try:

@@ -93,7 +93,7 @@ def run(folder: Path, say: Callable[[str], None], *, epsilon: float = 1.0, draws
     }
 
 
-def non_private_fit(model: LogisticRegression, features: Any, labels: Any) -> Any:
+def non_private_fit(model: LogisticRegression, features: object, labels: object) -> Any:
     """Return the ordinary fit on the same clipped rows, in the user's units: for comparison only, it is not private."""
     from sklearn.linear_model import LogisticRegression as Ordinary
 

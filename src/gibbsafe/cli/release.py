@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -90,7 +90,7 @@ def release(
     _tell(released, out, deferred, as_json=as_json, quiet=quiet)
 
 
-def _deferred(account: Account | None, **about: Any) -> DeferredCharge | None:
+def _deferred(account: Account | None, **about: object) -> DeferredCharge | None:
     return None if account is None else DeferredCharge(account, about)
 
 

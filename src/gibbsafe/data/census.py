@@ -111,7 +111,7 @@ class PersonCap:
         return kept
 
 
-def _digest(name: Any) -> bytes:
+def _digest(name: object) -> bytes:
     return hashlib.blake2b(repr(_plain_name(name)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -120,12 +120,12 @@ def _distinct(persons: Values) -> tuple[list[Any], npt.NDArray[np.intp]]:
     if persons.dtype.kind in "iubSU":
         names, codes = np.unique(persons, return_inverse=True)
         return names.tolist(), codes.reshape(persons.shape)
-    order: dict[Any, int] = {}
+    order: dict[object, int] = {}
     codes = np.array([order.setdefault(_plain_name(person), len(order)) for person in persons.tolist()], dtype=np.intp)
     return list(order), codes
 
 
-def _plain_name(person: Any) -> Any:
+def _plain_name(person: object) -> Any:
     """Return one name for identifiers that are equal, also from piece to piece, and None for those that are not there."""
     if isinstance(person, np.generic):
         person = person.item()
@@ -136,7 +136,7 @@ def _plain_name(person: Any) -> Any:
     return None if _is_absent(person) else f"{type(person).__name__} {person!r}"
 
 
-def _is_absent(person: Any) -> bool:
+def _is_absent(person: object) -> bool:
     """Whether there is no identifier: none, an empty text, or a value that does not equal itself (NaN, NaT, NA)."""
     try:
         return person is None or person in ("", b"") or bool(person != person)  # noqa: PLR0124 - what NaN is

@@ -324,7 +324,7 @@ def _read_numpy(table: FileTable) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class _Format:
-    read: Callable[[FileTable], Iterator[Any]]
+    read: Callable[[FileTable], Iterator[object]]
     names: Callable[[FileTable], list[str]]
     count: Callable[[FileTable], int]
 

@@ -23,7 +23,7 @@ PIECE_SHARE = 1 / 128
 
 
 def encode_records(
-    model: Encoder, data: Any, options: EncodingOptions, *, unit: Unit, persons: Any = None, memory: int | None = None
+    model: Encoder, data: object, options: EncodingOptions, *, unit: Unit, persons: object = None, memory: int | None = None
 ) -> RowBlocks:
     """Return encoded records: arrays at once, tables piece by piece, beyond the memory limit in a file.
 
@@ -49,7 +49,7 @@ def encode_records(
     return spool.finish()
 
 
-def count_rows(data: Any) -> int | None:
+def count_rows(data: object) -> int | None:
     """Return the number of records without decoding one: from lengths, metadata or line ends; None for a stream read once."""
     if hasattr(data, "count_rows"):  # our own tables
         return data.count_rows()  # type: ignore[no-any-return]
@@ -62,14 +62,14 @@ def count_rows(data: Any) -> int | None:
     return int(shape[0]) if isinstance(shape, tuple) and shape and isinstance(shape[0], int) else None
 
 
-def check_count(data: Any, unit: Unit) -> None:
+def check_count(data: object, unit: Unit) -> None:
     """Refuse a number of records that is not the plan's, from lengths and metadata alone; persons are counted by their rows."""
     found = None if unit.n is None or unit.of_persons else count_rows(data)
     if found is not None:
         unit.check(found)
 
 
-def _pieces(data: Any, memory: int | None, on_invalid: str) -> Iterator[Any]:
+def _pieces(data: object, memory: int | None, on_invalid: str) -> Iterator[Any]:
     """Yield tables of a limited number of rows; one without rows if there are none."""
     import pyarrow as pa
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sklearn.base import RegressorMixin
 
 from gibbsafe._types import JSON
@@ -86,7 +84,7 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):  # type: ig
         delta: float = 1e-6,
         *,
         width: float = 1.0,
-        bounds: Any = None,
+        bounds: object = None,
         row_norm: float | None = None,
         radius: float | None = None,
         fit_intercept: bool = True,
@@ -95,7 +93,7 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):  # type: ig
         draws: int = 1,
         adjacency: str = "replace-one",
         ledger: str | None = None,
-        random_state: Any = None,
+        random_state: object = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta

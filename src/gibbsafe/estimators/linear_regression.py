@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sklearn.base import RegressorMixin
 
 from gibbsafe._types import JSON
@@ -87,9 +85,9 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearRegressor):  # type: 
         epsilon: float = 1.0,
         delta: float = 1e-6,
         *,
-        response_bounds: Any = None,
+        response_bounds: object = None,
         parameter_radius: float | None = None,
-        bounds: Any = None,
+        bounds: object = None,
         row_norm: float | None = None,
         radius: float | None = None,
         fit_intercept: bool = True,
@@ -98,7 +96,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearRegressor):  # type: 
         draws: int = 1,
         adjacency: str = "replace-one",
         ledger: str | None = None,
-        random_state: Any = None,
+        random_state: object = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from sklearn.base import RegressorMixin
 
@@ -92,7 +91,7 @@ class PrivateQuantileRegressor(RegressorMixin, PrivateLinearRegressor):  # type:
         quantile: float = 0.5,
         width: float | None = None,
         scale: float = 1.0,
-        bounds: Any = None,
+        bounds: object = None,
         row_norm: float | None = None,
         radius: float | None = None,
         fit_intercept: bool = True,
@@ -101,7 +100,7 @@ class PrivateQuantileRegressor(RegressorMixin, PrivateLinearRegressor):  # type:
         draws: int = 1,
         adjacency: str = "replace-one",
         ledger: str | None = None,
-        random_state: Any = None,
+        random_state: object = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta

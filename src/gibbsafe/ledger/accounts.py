@@ -112,7 +112,7 @@ class Account:
 
     def spend(
         self,
-        guarantee: Any,
+        guarantee: object,
         *,
         key: str,
         unit: str = "record",
@@ -268,7 +268,7 @@ class Account:
 
     # -- the journal ---------------------------------------------------------------------------------------------
 
-    def _locked(self, connection: Connection, *, lock: bool = True) -> Row[Any]:
+    def _locked(self, connection: Connection, *, lock: bool = True) -> Row[object]:
         """Return the account's row, locked against other writers until the transaction ends."""
         from sqlalchemy import select
 

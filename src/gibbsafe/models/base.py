@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, TypeVar, get_type_hints
+from typing import ClassVar, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Model(ABC):
         """Declared constants; of a `GibbsModel` under a Gaussian prior with these precisions (scaled, one per parameter)."""
 
     @abstractmethod
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return clipped, encoded and scaled records, one row each and in their order; refuse what has not the declared form."""
 
     @abstractmethod

@@ -37,7 +37,7 @@ class Guarantee(ABC):
     def __init_subclass__(cls) -> None:
         Guarantee.registry[cls.__name__] = cls
 
-    def __init__(self, adjacency: Adjacency | str | None, **parameters: Any) -> None:
+    def __init__(self, adjacency: Adjacency | str | None, **parameters: object) -> None:
         stated = None if adjacency is None else Adjacency.of(adjacency)
         object.__setattr__(self, "adjacency", stated)
         object.__setattr__(self, "parameters", MappingProxyType(parameters))

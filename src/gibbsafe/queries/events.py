@@ -6,7 +6,6 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +80,7 @@ class Probability(Query):
 class PredictiveProbability(Query):
     """The probability of an outcome not yet seen, averaged over the draws."""
 
-    features: Any = None
+    features: object = None
     chance: Callable[[Sample], npt.ArrayLike] | None = None
 
     def __post_init__(self) -> None:
@@ -96,7 +95,7 @@ class PredictiveProbability(Query):
     def respond(self, sample: Sample, failure: float, questions: int) -> Answer:
         """Return class probabilities per row of features, or the average chance."""
         if self.chance is not None:
-            value: Any = float(unit_values("chance", self.chance(sample), (sample.draws,)).mean())
+            value: object = float(unit_values("chance", self.chance(sample), (sample.draws,)).mean())
             rows = 1
         else:
             if not isinstance(sample.model, PredictsProbabilities):
@@ -116,7 +115,7 @@ def probability(event: Event) -> Probability:
     return Probability(event)
 
 
-def predictive(features: Any = None, *, chance: Callable[[Sample], npt.ArrayLike] | None = None) -> PredictiveProbability:
+def predictive(features: object = None, *, chance: Callable[[Sample], npt.ArrayLike] | None = None) -> PredictiveProbability:
     """Ask for the probability of an outcome not yet seen.
 
     Args:

@@ -98,7 +98,7 @@ class Answer:
     """An answer: ``value`` (a number, an array with one entry per name, or a response), and what is known about its error."""
 
     question: str
-    value: Any
+    value: object
     draws: int
     names: tuple[str, ...] = ()
     error: ErrorBound | None = None
@@ -124,7 +124,7 @@ class Answer:
         return "\n".join([*lines, f"cost: {self.cost}"])
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, np.ndarray) and value.ndim:
         return "  ".join(_text(each) for each in value)
     return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)

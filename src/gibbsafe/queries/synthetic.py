@@ -59,7 +59,7 @@ def _note(plan: Plan, draws: int) -> str:
     )
 
 
-def simulate(release: Release, rows: int, features: Any, generator: np.random.Generator | None) -> SyntheticRows:
+def simulate(release: Release, rows: int, features: object, generator: np.random.Generator | None) -> SyntheticRows:
     """Spread the rows evenly over the draws, in random order, and let the model make each from its draw.
 
     Even shares instead of a random draw for every row: the share of each draw is then the same in every synthetic table, which

@@ -46,7 +46,7 @@ class Checked:
     signature: Document | None
 
 
-def check_release(content: Any) -> Checked:
+def check_release(content: object) -> Checked:
     """Return what a release file says if hash, claim and draws are those of its own plan; raise `CertificateError` otherwise."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, dict) else type(content).__name__

@@ -66,14 +66,14 @@ class Release:
             raise GibbsafeError("curator_diagnostics: exist only in the process that sampled; a file never has them")
         return self._diagnostics
 
-    def predict_proba(self, features: Any) -> Floats:
+    def predict_proba(self, features: object) -> Floats:
         """Return class probabilities for new rows, averaged over the draws; rows are encoded and clipped as in training."""
         model = self.plan.model
         if not isinstance(model, PredictsProbabilities):
             raise GibbsafeError(f"predict_proba: not defined for the model {model.name}")
         return model.predict_proba(features, self.draws)
 
-    def predict(self, features: Any) -> Values:
+    def predict(self, features: object) -> Values:
         """Return predictions for new rows, encoded and clipped as in training."""
         model = self.plan.model
         if not isinstance(model, Predicts):
@@ -103,7 +103,7 @@ class Release:
 
         return intervals(self, level, radius=radius, dispersion=dispersion)
 
-    def simulate(self, rows: int, features: Any = None, generator: np.random.Generator | None = None) -> SyntheticRows:
+    def simulate(self, rows: int, features: object = None, generator: np.random.Generator | None = None) -> SyntheticRows:
         """Return synthetic rows, spread evenly over the draws: free, with a note on what they are not.
 
         Args:
@@ -168,6 +168,6 @@ class Release:
         return f"<Release of {rows} draw{'s' * (rows != 1)} of {columns} parameters, {self.plan.guarantee}>"
 
 
-def _restored(content: Any) -> Release:
+def _restored(content: object) -> Release:
     checked = check_release(content)
     return Release(checked.plan, checked.certificate, checked.draws, None, checked.charge, checked.signature)

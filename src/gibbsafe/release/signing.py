@@ -128,7 +128,7 @@ def sign(release: Release, key: Ed25519PrivateKey) -> Release:
     return replace(release, signature=_signature(release.to_dict(), key))
 
 
-def check_signature(stated: Any) -> Document | None:
+def check_signature(stated: object) -> Document | None:
     """Return a signature if it has the form of one (whether it fits is for `require_signed`), None for None."""
     if stated is None:
         return None
@@ -139,7 +139,7 @@ def check_signature(stated: Any) -> Document | None:
     return stated
 
 
-def check_receipt(stated: Any) -> Document | None:
+def check_receipt(stated: object) -> Document | None:
     """Return a ledger's receipt if it has the form of one, None for None."""
     if stated is None:
         return None
@@ -180,7 +180,7 @@ def require_signed(content: Document, public: Ed25519PublicKey, keys: KeyList | 
     return str(signer)
 
 
-def require_signer(content: Any, public_key: Path | str | None, key_list: Path | str | None) -> None:
+def require_signer(content: object, public_key: Path | str | None, key_list: Path | str | None) -> None:
     """Raise unless a release is signed by the key in a file, or by one of its list; with neither, ask for no signature."""
     if public_key is None:
         if key_list is not None:

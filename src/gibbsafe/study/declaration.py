@@ -193,7 +193,7 @@ class Study:
         except (TypeError, ValueError, LookupError) as error:
             raise ParameterError(f"model {kind.name}: {_about_option(error, kind)}") from error
 
-    def read(self, source: Any) -> DeclaredTable:
+    def read(self, source: object) -> DeclaredTable:
         """Return the declared columns of a file or table, in batches, for `Plan.release` with ``persons=person_column``."""
         model = self.model()
         by_model = isinstance(model, LinearModel) and model.columns is not None
@@ -202,7 +202,7 @@ class Study:
         others = () if self.person_column is None else (self.person_column,)
         return DeclaredTable(source, prepared, raw, others, self.csv_format)
 
-    def release(self, source: Any, **options: Any) -> Release:
+    def release(self, source: object, **options: object) -> Release:
         """Plan and release at once; the options are those of `gibbsafe.release.release`."""
         return self.plan().release(self.read(source), persons=self.person_column, **options)
 
@@ -227,7 +227,7 @@ def _table(data: Document, name: str, allowed: tuple[str, ...] | None, *, needed
     return table
 
 
-def _column(name: str, table: Any, allowed: tuple[str, ...], scale: Any) -> Column:
+def _column(name: str, table: object, allowed: tuple[str, ...], scale: object) -> Column:
     """Return one declared column; its type follows from what is declared unless it is stated."""
     if not isinstance(table, dict):
         fail(f"column {name!r}", table, f"a table: [columns.{name}]")
@@ -242,7 +242,7 @@ def _column(name: str, table: Any, allowed: tuple[str, ...], scale: Any) -> Colu
     return Column(name, **{"kind": kind, **({"scale": scale} if kind == "number" else {}), **stated})
 
 
-def _columns(tables: Any, scale: Any) -> tuple[Column, ...]:
+def _columns(tables: object, scale: object) -> tuple[Column, ...]:
     if not isinstance(tables, dict):
         fail("columns", tables, "tables: [columns.NAME]")
     return tuple(_column(name, table, COLUMN_KEYS, scale) for name, table in tables.items())
@@ -293,7 +293,7 @@ def _anchor(ledger: Document, folder: Path) -> str | None:
     return str(folder / place)
 
 
-def _text(name: str, value: Any) -> str | None:
+def _text(name: str, value: object) -> str | None:
     if value is not None and (not isinstance(value, str) or not value):
         fail(name, value, "a text")
     return value

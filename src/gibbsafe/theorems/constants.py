@@ -15,7 +15,7 @@ from gibbsafe.privacy import Adjacency
 
 __all__ = ["Constants", "as_blocks"]
 
-Rule = Callable[[str, Any], Any]
+Rule = Callable[[str, object], object]
 
 
 def as_blocks(value: float | tuple[float, ...]) -> tuple[float, ...]:
@@ -33,18 +33,18 @@ def _positive_blocks(name: str, value: Any) -> float | tuple[float, ...]:
     return entries if isinstance(value, tuple | list) else entries[0]
 
 
-def _flag(name: str, value: Any) -> bool:
+def _flag(name: str, value: object) -> bool:
     return bool(value) if isinstance(value, bool) else fail(name, value, "True or False")
 
 
-def _interval(name: str, value: Any) -> tuple[float, float]:
+def _interval(name: str, value: object) -> tuple[float, float]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         fail(name, value, "a pair (a, b) with a < b")
     low, high = (real(name, end) for end in value)
     return (low, high) if low < high else fail(name, value, "a pair (a, b) with a < b")
 
 
-def _pair(name: str, value: Any) -> tuple[float, float]:
+def _pair(name: str, value: object) -> tuple[float, float]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         fail(name, value, "a pair of numbers above 0")
     return positive(name, value[0]), positive(name, value[1])

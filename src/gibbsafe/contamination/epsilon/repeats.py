@@ -9,7 +9,6 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 
@@ -46,7 +45,7 @@ class Task:
     def one(self, seed: np.random.SeedSequence) -> float:
         """Simulate (or take) a data set, contaminate it, and return its ε̂."""
         generator = np.random.default_rng(seed)
-        clean: Any = self.data
+        clean: object = self.data
         if clean is None:
             assert self.truth is not None
             clean = self.model.simulate(self.n, self.truth, generator)

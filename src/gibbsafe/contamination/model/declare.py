@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
 
 from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, fail
@@ -30,7 +29,7 @@ OPTIONS = (
 )  # fmt: skip
 
 
-def _density(table: Any) -> densities.Density:
+def _density(table: object) -> densities.Density:
     if not isinstance(table, Mapping):
         fail("density", table, "a table with the density's name and parameters")
     fields = dict(table)

@@ -126,7 +126,7 @@ class ContaminatedModel:
         """Return covariates as simulated: the constant 1 alone."""
         return np.ones((n, 1))
 
-    def truth(self, value: Any) -> Floats:
+    def truth(self, value: object) -> Floats:
         """Return the true parameters of simulated data, checked."""
         vector = np.atleast_1d(np.asarray(value, dtype=np.float64))
         if vector.shape != (self.parameters,) or not np.isfinite(vector).all():
@@ -139,7 +139,7 @@ class ContaminatedModel:
         scale = math.exp(truth[-1]) if self.unknown_scale else self.noise
         return self.likelihood.sample(w @ truth[: self.dimension], scale, generator), w
 
-    def read(self, data: Any) -> tuple[Floats, Floats]:
+    def read(self, data: object) -> tuple[Floats, Floats]:
         """Return a curator's records as (x, w), refused where they leave the declared space."""
         x, w = data if isinstance(data, tuple) else (data, None)
         x = np.asarray(x, dtype=np.float64)
@@ -154,7 +154,7 @@ class ContaminatedModel:
             raise DomainError("data: labels must be 0 or 1")
         return x, w
 
-    def contaminate(self, data: Any, generator: np.random.Generator, *, truth: Floats | None = None) -> Records:
+    def contaminate(self, data: object, generator: np.random.Generator, *, truth: Floats | None = None) -> Records:
         """Replace every record, independently with probability p, by a draw from g; covariates stay.
 
         This is randomness of the mechanism, but it may **not** be counted by `gibbsafe.privacy.amplify`: only the response is
@@ -288,7 +288,7 @@ class ContaminatedNormalMean(ContaminatedModel):
                 outside = (x < self.space[0]) | (x > self.space[1])
         return x, w
 
-    def read(self, data: Any) -> tuple[Floats, Floats]:
+    def read(self, data: object) -> tuple[Floats, Floats]:
         """Return records, refused outside the space."""
         x, w = super().read(data)
         if self.space is not None and not ((x >= self.space[0]) & (x <= self.space[1])).all():

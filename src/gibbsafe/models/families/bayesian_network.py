@@ -37,7 +37,7 @@ MOST_PARENTS = 24
 MOST_CELLS = 50_000_000
 
 
-def _pairs(name: str, value: Any) -> list[tuple[str, Any]]:
+def _pairs(name: str, value: object) -> list[tuple[str, object]]:
     """Return a mapping, or a list of pairs, as pairs with different names."""
     pairs = list(value.items()) if isinstance(value, Mapping) else value
     if not isinstance(pairs, list | tuple) or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
@@ -95,7 +95,7 @@ class BayesianNetwork(TableFamily):
             fail("parents", f"{cells:,} conditional probabilities", f"at most {MOST_CELLS:,} in all", "declare fewer parents")
 
     @staticmethod
-    def _check_parents(node: str, parents: Any, states: Document) -> tuple[str, ...]:
+    def _check_parents(node: str, parents: object, states: Document) -> tuple[str, ...]:
         if node not in states:
             fail("parents", node, f"of declared nodes {list(states)[:20]}")
         if isinstance(parents, str) or not isinstance(parents, Sequence):
@@ -109,7 +109,7 @@ class BayesianNetwork(TableFamily):
             fail(f"parents of {node!r}", list(parents), "named once each")
         return tuple(parents)
 
-    def _check_smallest(self, states: Mapping[str, tuple[Any, ...]]) -> dict[str, float]:
+    def _check_smallest(self, states: Mapping[str, tuple[object, ...]]) -> dict[str, float]:
         given = self.smallest_probability
         if isinstance(given, Mapping):
             if set(given) != set(states):
@@ -316,6 +316,6 @@ class _WeightedCells:
 
     weights: tuple[float, ...]
 
-    def __call__(self, x: Any, y: Any) -> float:
+    def __call__(self, x: object, y: object) -> float:
         differ = np.asarray(x) != np.asarray(y)
         return float((differ * np.asarray(self.weights)).sum())

@@ -164,7 +164,7 @@ class BetaBernoulli(Family, IsLikelihood, LipschitzParameters, StatesLean, State
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the number of successes of each record."""
         outcomes = read_response(data, self.target)
         if self.trials == 1:
@@ -173,7 +173,7 @@ class BetaBernoulli(Family, IsLikelihood, LipschitzParameters, StatesLean, State
             successes = self._counts(outcomes, options.on_invalid)
         return Blocks(successes[:, None])
 
-    def _counts(self, outcomes: Any, on_invalid: str) -> Floats:
+    def _counts(self, outcomes: object, on_invalid: str) -> Floats:
         counts = as_column(outcomes, self.target, on_invalid)
         valid = (counts >= 0) & (counts <= self.trials) & (counts == np.floor(counts))
         if not valid.all() and on_invalid != "replace":
@@ -200,11 +200,11 @@ class BetaBernoulli(Family, IsLikelihood, LipschitzParameters, StatesLean, State
         """Return log θ + log(1 − θ): a mean (a + s)/(a + b + m) is s/m for a = b = 0."""
         return np.log(draws[:, 0]) + np.log1p(-draws[:, 0])
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return a success and a failure."""
         return [np.array([label]) for label in (self.labels if self.trials == 1 else (0, self.trials))]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Values:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic records."""
         successes = generator.binomial(self.trials, float(np.clip(draw[0], 0, 1)), rows)
         return successes if self.trials > 1 else Labels(*self.labels).decode(successes == 1)

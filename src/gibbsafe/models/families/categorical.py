@@ -52,7 +52,7 @@ class Categorical(TableFamily):
         object.__setattr__(self, "concentration", positive("concentration", self.concentration))
 
     @property
-    def _states(self) -> tuple[Any, ...]:
+    def _states(self) -> tuple[object, ...]:
         assert isinstance(self.states, tuple)
         return self.states
 
@@ -77,7 +77,7 @@ class Categorical(TableFamily):
         listed = check_states("states", states)
         return cls(states=listed, smallest_probability=smallest_for(budget, len(listed), 1, draws), **declaration)
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the code of every record's state."""
         values = read_response(data, self.target)
         codes = encode_states(values, self._states, options.on_invalid, self.target)
@@ -87,11 +87,11 @@ class Categorical(TableFamily):
         """Return how often each state occurs."""
         return count_states(data, len(self._states))
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return one record of the first two states."""
         return [np.array([state]) for state in self._states[:2]]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Values:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic states."""
         codes = sample_states(np.tile(np.asarray(draw), (rows, 1)), generator)
         return np.array(self._states)[codes]

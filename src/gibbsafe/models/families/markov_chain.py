@@ -25,7 +25,7 @@ from gibbsafe.privacy import BoundedRange, Budget, Metric
 __all__ = ["MarkovChain"]
 
 
-def _changed_states(x: Any, y: Any) -> float:
+def _changed_states(x: object, y: object) -> float:
     return float(2 * (np.asarray(x) != np.asarray(y)).sum())
 
 
@@ -67,7 +67,7 @@ class MarkovChain(TableFamily):
                 fail("time_names", self.time_names, f"{self.length} different names, one per time point")
 
     @property
-    def _states(self) -> tuple[Any, ...]:
+    def _states(self) -> tuple[object, ...]:
         assert isinstance(self.states, tuple)
         return self.states
 
@@ -112,7 +112,7 @@ class MarkovChain(TableFamily):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the codes of every trajectory."""
         columns = read_states(data, self.time_names)
         names = self.time_names or tuple(f"time {time}" for time in range(self.length))
@@ -129,11 +129,11 @@ class MarkovChain(TableFamily):
 
         return np.asarray(data.reduce(counts)[0], dtype=np.float64)
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return trajectories that stay in the first state and in the last."""
         return [np.array([[state] * self.length]) for state in (self._states[0], self._states[-1])]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Values:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic trajectories."""
         size = len(self._states)
         start, moves = np.asarray(draw)[:size], np.asarray(draw)[size:].reshape(size, size)

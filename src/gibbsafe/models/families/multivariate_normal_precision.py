@@ -39,7 +39,7 @@ class _OuterProducts:
 
     distances: bool
 
-    def __call__(self, x: Any, y: Any) -> float:
+    def __call__(self, x: object, y: object) -> float:
         a, b = np.atleast_2d(np.asarray(x, dtype=float)), np.atleast_2d(np.asarray(y, dtype=float))
         outer = np.linalg.norm(a[:, :, None] * a[:, None, :] - b[:, :, None] * b[:, None, :], axis=(1, 2))
         return float((outer + 2 * self.distances * np.linalg.norm(a - b, axis=1)).sum())
@@ -200,7 +200,7 @@ class MultivariateNormalPrecision(Family, IsLikelihood, LipschitzParameters, Sta
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return records clipped to the ball, less the mean."""
         features = read_rows(data, self.feature_names, options.on_invalid)
         matrix = as_matrix(features, self.dimension, on_invalid=options.on_invalid)
@@ -226,12 +226,12 @@ class MultivariateNormalPrecision(Family, IsLikelihood, LipschitzParameters, Sta
         middle = sum(self.trim) / 2
         return min(middle * math.sqrt(2 / (inverse_temperature * n + 2)), self.resolution / math.sqrt(12))
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return records of full length along the first two axes, both ways, and the centre."""
         axes = np.eye(min(2, self.dimension), self.dimension) * self.bound
         return [row[None] for row in (*axes, *-axes, np.zeros(self.dimension))]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Values:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic records, not clipped to the bound."""
         precision = unpacked(np.atleast_2d(draw), self.dimension, self._diagonal)[0]
         factor = np.linalg.cholesky(np.linalg.inv(precision))

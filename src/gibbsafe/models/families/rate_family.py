@@ -41,7 +41,7 @@ __all__ = ["LocatedRateFamily", "RateFamily", "check_positive_trim", "single_ran
 LARGEST_LOG = 700.0
 
 
-def check_positive_trim(trim: Any) -> tuple[float, float]:
+def check_positive_trim(trim: object) -> tuple[float, float]:
     """Return trim points 0 < c₁ < c₂ of a rate or precision."""
     low, high = check_trim("trim", trim, 0.0, math.inf)
     if low == 0:
@@ -209,7 +209,7 @@ class RateFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSp
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the statistic of every record, clipped to the bound; what is outside the support is refused or replaced."""
         raw = read_response(data, self.target)
         records = as_column(raw, self.target, options.on_invalid)
@@ -239,7 +239,7 @@ class RateFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSp
         spread = middle / math.sqrt(self.shape + inverse_temperature * self.power * n)
         return min(spread, self.resolution / math.sqrt(12))
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return records with the smallest and the largest statistic."""
         points = np.array([self.lowest, self.bound, min(max(self.middle, self.lowest), self.bound)])
         statistics = self.statistic(points)

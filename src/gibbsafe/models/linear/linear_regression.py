@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -136,20 +135,20 @@ class LinearRegression(LinearModel, IsLikelihood, Predicts, Simulates):
         stated = "at most that of the response's bounds" if dispersion is None else f"at most {dispersion:g}"
         return f"responses are linear in the features with independent errors of variance {stated}"
 
-    def _encode_response(self, response: Any, on_invalid: str) -> Floats:
+    def _encode_response(self, response: object, on_invalid: str) -> Floats:
         middle = self.response_bounds[0] / 2 + self.response_bounds[1] / 2
         column = read_response(response, middle if on_invalid == "replace" else None)
         return Interval(*self.response_bounds).clip(column) - self.response_centre
 
-    def _extreme_responses(self) -> tuple[Any, ...]:
+    def _extreme_responses(self) -> tuple[object, ...]:
         return self.response_bounds
 
-    def predict(self, features: Any, draws: Floats) -> Floats:
+    def predict(self, features: object, draws: Floats) -> Floats:
         """Return the predictor of each row in the user's units, averaged over draws."""
         mean = self.from_original(draws).mean(axis=0)
         return np.asarray(self.encode_features(features) @ mean + self.response_centre)
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return a synthetic response for each row: the squared loss declares unit variance; clipped to the declared bounds."""
         responses = self.predict(features, np.atleast_2d(draw)) + generator.standard_normal(rows)
         return Interval(*self.response_bounds).clip(responses)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy.special import expit
@@ -43,7 +43,7 @@ class BernoulliLogit(GibbsModel, IsLikelihood, BoundedScores, HasCorners, ReadsC
     """
 
     name = "BernoulliLogit"
-    labels: tuple[Any, Any] = (0, 1)
+    labels: tuple[object, object] = (0, 1)
     target: str = "y"
 
     def __post_init__(self) -> None:
@@ -83,13 +83,13 @@ class BernoulliLogit(GibbsModel, IsLikelihood, BoundedScores, HasCorners, ReadsC
         """Return the posterior of one stage on encoded records."""
         return self._gibbs_posterior(data, stage, centre)
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return outcomes as rows ±1."""
         outcomes = read_response(data, self.target)
         signs = Labels(*self.labels).encode(outcomes, options.on_invalid)
         return Blocks(signs[:, None].astype(options.storage))
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return one outcome of each label."""
         return [np.array([label]) for label in self.labels]
 
@@ -97,7 +97,7 @@ class BernoulliLogit(GibbsModel, IsLikelihood, BoundedScores, HasCorners, ReadsC
         """Return the share of the positive label that each draw stands for."""
         return np.asarray(expit(np.asarray(draws)[:, 0]))
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Values:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic labels."""
         return Labels(*self.labels).decode(generator.random(rows) < expit(draw[0]))
 

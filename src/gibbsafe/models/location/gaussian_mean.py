@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -98,7 +98,7 @@ class GaussianMean(GibbsModel, IsLikelihood, HasCorners, ReadsColumns, Simulates
             dimension=self.dimension,
         )
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return records clipped to the ball and divided by its radius."""
         features = read_rows(data, self.feature_names, options.on_invalid)
         matrix = as_matrix(features, self.dimension, on_invalid=options.on_invalid)
@@ -119,7 +119,7 @@ class GaussianMean(GibbsModel, IsLikelihood, HasCorners, ReadsColumns, Simulates
         """Multiply by the radius."""
         return Units(np.full(self.dimension, self.radius))
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return synthetic records N(draw, I): the loss declares unit variance; they are not clipped to the ball."""
         return draw + generator.standard_normal((rows, self.dimension))
 
@@ -137,7 +137,7 @@ class GaussianMean(GibbsModel, IsLikelihood, HasCorners, ReadsColumns, Simulates
         radius = {} if norm is None else {"radius": norm}
         return cls(dimension=len(features), feature_names=tuple(column.name for column in features), **radius, **given)
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return both ends of the first two axes, and the centre."""
         axes = np.eye(min(2, self.dimension), self.dimension) * self.radius
         return [row[None] for row in (*axes, *-axes, np.zeros(self.dimension))]
