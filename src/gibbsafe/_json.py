@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,7 @@ def _unique(what: str) -> Any:
     def build(pairs: list[tuple[str, object]]) -> JSON:
         content = dict(pairs)
         if len(content) != len(pairs):
-            seen: set[str] = set()
-            twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+            twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
             raise CertificateError(f"{what}: key {twice[:50]!r} stands twice")
         return content
 

@@ -60,7 +60,7 @@ def _batches(tasks: list[tuple[Any, ...]], workers: int) -> Iterator[list[Floats
         yield from (_batch(*task) for task in tasks)
         return
     try:
-        from joblib import Parallel, delayed  # type: ignore[import-untyped, unused-ignore]
+        from joblib import Parallel, delayed
     except ImportError as error:
         raise GibbsafeError("joblib is not installed: install gibbsafe[sklearn] to use several workers, or workers=1") from error
     results: Iterable[list[Floats | None]] = Parallel(n_jobs=workers, return_as="generator")(

@@ -37,6 +37,14 @@ class RowBlocks(Protocol):
     def width(self) -> int:
         """Number of columns of a row, the intercept included."""
 
+    @property
+    def has_targets(self) -> bool:
+        """Whether records have responses beside their rows."""
+
+    @property
+    def weights(self) -> Floats | None:
+        """How many records each row stands for, if identical ones were merged."""
+
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
         """Sum of ``function(rows, targets)`` over all row blocks."""
 
@@ -98,6 +106,11 @@ class Blocks:
     def width(self) -> int:
         """Number of columns of a row, the intercept included."""
         return int(self.rows.shape[1])
+
+    @property
+    def has_targets(self) -> bool:
+        """Whether there are targets."""
+        return self.targets is not None
 
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
         """Sum of ``function(rows, beside)`` over consecutive blocks of at most ``block_rows`` rows.

@@ -69,6 +69,15 @@ class SpilledBlocks:
     width: int
     dtype: np.dtype[Any]
 
+    @property
+    def has_targets(self) -> bool:
+        """Whether there is a file of targets."""
+        return self.targets is not None
+
+    @property
+    def weights(self) -> None:
+        """Every row stands for itself."""
+
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
         """Sum of ``function(rows, targets)`` over consecutive blocks of at most ``block_rows`` rows."""
         return add_up(function, self._blocks(block_rows), block_rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -49,10 +49,18 @@ def encode_records(
     return spool.finish()
 
 
+@runtime_checkable
+class CountsRows(Protocol):
+    """A table, such as ours, that knows its number of rows without decoding one."""
+
+    def count_rows(self) -> int | None:
+        """Return the number of rows; None for a stream read once."""
+
+
 def count_rows(data: object) -> int | None:
     """Return the number of records without decoding one: from lengths, metadata or line ends; None for a stream read once."""
-    if hasattr(data, "count_rows"):  # our own tables
-        return data.count_rows()  # type: ignore[no-any-return]
+    if isinstance(data, CountsRows):
+        return data.count_rows()
     if not is_table(data):
         return array_rows(data)
     for name in ("num_rows", "height"):  # PyArrow, polars

@@ -22,7 +22,7 @@ from gibbsafe.privacy import Adjacency, Budget
 __all__ = ["PrivateLinearEstimator"]
 
 
-class PrivateLinearEstimator(BaseEstimator):  # type: ignore[misc]
+class PrivateLinearEstimator(BaseEstimator):
     """A linear model whose `fit` is one private release: the constructor stores, `fit` validates, plans, draws.
 
     A subclass stores the parameters named below and its own, and says which model they declare (`_model`).

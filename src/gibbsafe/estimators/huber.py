@@ -12,7 +12,7 @@ from gibbsafe.models.linear.predictor import LinearModel
 __all__ = ["PrivateHuberRegressor"]
 
 
-class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):  # type: ignore[misc]
+class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):
     """Robust linear regression with the pseudo-Huber loss whose `fit` satisfies (ε, δ)-differential privacy.
 
     The loss w²(√(1 + r²/w²) − 1) of the residual r is quadratic within the width w and linear beyond. Its slope is at most w

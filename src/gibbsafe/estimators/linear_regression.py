@@ -13,7 +13,7 @@ from gibbsafe.models.linear.predictor import LinearModel
 __all__ = ["PrivateLinearRegression"]
 
 
-class PrivateLinearRegression(RegressorMixin, PrivateLinearRegressor):  # type: ignore[misc]
+class PrivateLinearRegression(RegressorMixin, PrivateLinearRegressor):
     """Least squares on a parameter ball whose `fit` satisfies (ε, δ)-differential privacy.
 
     The squared loss is Lipschitz only where both the response and the parameters are bounded, so both bounds are declared. Where

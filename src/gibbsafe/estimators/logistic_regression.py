@@ -20,7 +20,7 @@ from gibbsafe.models.linear.predictor import LinearModel
 __all__ = ["PrivateLogisticRegression"]
 
 
-class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):  # type: ignore[misc]
+class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):
     """Binary logistic regression whose `fit` satisfies (ε, δ)-differential privacy.
 
     Each `fit` is one release that spends (ε, δ), with the certificate in ``release_.certificate``. Nothing but the coefficients

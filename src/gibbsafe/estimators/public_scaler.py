@@ -16,7 +16,7 @@ from gibbsafe.estimators.inputs import check_input, pairs, refused_in_one_line
 __all__ = ["PublicScaler"]
 
 
-class PublicScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PublicScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Map every column from its public bounds to [−1, 1], clipping what lies outside.
 
     A stateless stand-in for `StandardScaler` and `MinMaxScaler`, whose means, scales and extremes are functions of private rows:

@@ -15,7 +15,7 @@ from gibbsafe.models.linear.predictor import LinearModel
 __all__ = ["PrivateQuantileRegressor"]
 
 
-class PrivateQuantileRegressor(RegressorMixin, PrivateLinearRegressor):  # type: ignore[misc]
+class PrivateQuantileRegressor(RegressorMixin, PrivateLinearRegressor):
     """Linear regression of a conditional quantile whose `fit` satisfies (ε, δ)-differential privacy.
 
     The pinball loss of the τ-quantile is smoothed over a public width. Its slope is at most max(τ, 1 − τ) whatever the response

@@ -55,8 +55,9 @@ def charged(guarantee: Guarantee, budget: Budget) -> Guarantee:
 
 def _pair(guarantee: Guarantee, currency: str) -> tuple[float, float] | None:
     """Return (parameter, δ) in a currency, without the slack; None where the guarantee has none."""
-    slack = guarantee.slack if isinstance(guarantee, Composition) else 0.0
-    exact = compose([Composition(guarantee.parts)]) if slack else guarantee  # type: ignore[attr-defined]
+    exact = guarantee
+    if isinstance(guarantee, Composition) and guarantee.slack:
+        exact = compose([Composition(guarantee.parts)])
     return {"gaussian": exact._gaussian, "zcdp": exact._concentrated, "pure": exact._pure}[currency]()
 
 

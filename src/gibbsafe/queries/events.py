@@ -36,12 +36,14 @@ def indicator(event: Event, sample: Sample) -> npt.NDArray[np.bool_]:
 
 
 def _compare(text: str, sample: Sample) -> npt.NDArray[np.bool_]:
-    match = COMPARISON.fullmatch(text)
+    match, form = COMPARISON.fullmatch(text), "a parameter, one of < <= > >=, and a number, like 'x0 > 0.5'"
+    if match is None:
+        fail("event", text, form)
+    name, sign, limit = match.groups()
     try:
-        name, sign, limit = match.groups()  # type: ignore[union-attr]
         number = float(limit)
-    except (AttributeError, ValueError):
-        fail("event", text, "a parameter, one of < <= > >=, and a number, like 'x0 > 0.5'")
+    except ValueError:
+        fail("event", text, form)
     return np.asarray(COMPARE[sign](sample[name], number))
 
 

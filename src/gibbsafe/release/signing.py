@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gibbsafe._files import write_whole
 from gibbsafe._json import canonical_bytes, read_json
@@ -43,12 +44,9 @@ LIST_FORMAT = "gibbsafe/keys/1"
 STATUSES = ("active", "retired", "revoked")
 
 
-def _cryptography() -> Any:
-    try:
-        from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError as error:
-        raise GibbsafeError("signatures need the package cryptography: install it") from error
-    return ed25519
+def _require_cryptography() -> None:
+    if find_spec("cryptography") is None:
+        raise GibbsafeError("signatures need the package cryptography: install it")
 
 
 # -- keys --------------------------------------------------------------------------------------------------------------------
@@ -56,8 +54,9 @@ def _cryptography() -> Any:
 
 def new_key(path: Path | str) -> str:
     """Write a new private key (PEM, for its owner's eyes only) and ``PATH.pub``; return the key's id. Nothing is overwritten."""
-    ed25519 = _cryptography()
+    _require_cryptography()
     from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives.asymmetric import ed25519
 
     private = ed25519.Ed25519PrivateKey.generate()
     secret = private.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
@@ -74,7 +73,8 @@ def key_id(public: Ed25519PublicKey) -> str:
 
 def read_private(path: Path | str) -> Ed25519PrivateKey:
     """Read a private key; refuse one that others than its owner may read."""
-    ed25519 = _cryptography()
+    _require_cryptography()
+    from cryptography.hazmat.primitives.asymmetric import ed25519
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     content = _read(path)
@@ -86,12 +86,13 @@ def read_private(path: Path | str) -> Ed25519PrivateKey:
         raise GibbsafeError(f"{path}: not a private key without a password in PEM") from error
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise GibbsafeError(f"{path}: not an Ed25519 key; make one with 'gibbsafe key new'")
-    return key  # type: ignore[no-any-return]
+    return key
 
 
 def read_public(path: Path | str) -> Ed25519PublicKey:
     """Read a public key."""
-    ed25519 = _cryptography()
+    _require_cryptography()
+    from cryptography.hazmat.primitives.asymmetric import ed25519
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
     try:
@@ -100,7 +101,7 @@ def read_public(path: Path | str) -> Ed25519PublicKey:
         raise GibbsafeError(f"{path}: not a public key in PEM") from error
     if not isinstance(key, ed25519.Ed25519PublicKey):
         raise GibbsafeError(f"{path}: not an Ed25519 key")
-    return key  # type: ignore[no-any-return]
+    return key
 
 
 def _read(path: Path | str) -> bytes:
@@ -170,7 +171,9 @@ def require_signed(content: Document, public: Ed25519PublicKey, keys: KeyList | 
     if signer != trusted:
         if keys is None or status is None:
             raise CertificateError(f"{what}: signed by key {signer[:16]}..., not by {trusted[:16]}... or a key of its list")
-        public = _cryptography().Ed25519PublicKey.from_public_bytes(bytes.fromhex(keys.public(signer)))
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+
+        public = ed25519.Ed25519PublicKey.from_public_bytes(bytes.fromhex(keys.public(signer)))
     from cryptography.exceptions import InvalidSignature
 
     try:

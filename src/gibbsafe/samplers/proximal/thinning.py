@@ -8,7 +8,7 @@ they stand there, by whole numbers, so that no probability is rounded.
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias, cast
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ __all__ = ["RandomAccess", "random_access"]
 Indices: TypeAlias = npt.NDArray[np.int64]
 
 
+@runtime_checkable
 class RandomAccess(Protocol):
     """Records that can be looked up by their number."""
 
@@ -52,4 +53,4 @@ def random_access(data: RowBlocks) -> RandomAccess | None:
     """Return random access to the records, or None where they are streamed and a pass has to do."""
     if isinstance(data, Blocks):
         return InMemory(data)
-    return cast("RandomAccess", data) if hasattr(data, "take") else None
+    return data if isinstance(data, RandomAccess) else None
