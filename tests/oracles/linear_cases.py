@@ -150,7 +150,7 @@ def far_out(rng: Generator, made: Case) -> None:
         shifts = [vectors[0] - vectors[-1]]
     mu = max(beta * rows * math.sqrt(float((shift**2 / precision).sum())) for shift in shifts)
     made.setting |= {"beta": beta}
-    made.at_most("μ", mu, plan.guarantee.mu, 1e-12 * mu)  # type: ignore[attr-defined]
+    made.at_most("μ", mu, plan.guarantee.mu, 1e-12 * mu)
     made.at_most("the budget's δ", float(gaussian_delta(budget.epsilon, mp.mpf(mu) * (1 - mp.mpf(10) ** -11))), budget.delta)
 
 

@@ -55,8 +55,9 @@ def pairs(beta: BetaPosterior, gibbs: GibbsPosterior, random: np.random.Generato
 """
 
 
-def test_mypy_refuses_a_sampler_given_the_wrong_posterior(tmp_path):
+def test_mypy_refuses_a_sampler_given_the_wrong_posterior(tmp_path, monkeypatch):
     api = pytest.importorskip("mypy.api")
+    monkeypatch.setenv("MYPYPATH", str(Path(gs.__file__).parents[1]))
     snippet = tmp_path / "snippet.py"
     snippet.write_text(SNIPPET)
     configuration = str(Path(__file__).parents[2] / "pyproject.toml")

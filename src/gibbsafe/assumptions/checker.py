@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 from scipy.special import betainc, betaln, expit
 
 from gibbsafe._numerics import down, exp, up
+from gibbsafe._types import JSON
 from gibbsafe._validate import count, fail
 from gibbsafe.assumptions.law import LipschitzLaw, StochasticConstants
 from gibbsafe.assumptions.priors import lipschitz_of_table
@@ -60,7 +60,7 @@ class Assumptions:
         names = {finding.result: finding.applies for finding in self.findings}
         return names[result] if result in names else fail("result", result, "one of " + ", ".join(names))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         names = ("family", "metric", "n", "lipschitz", "diameter", "log_ratio")
         plain = {name: getattr(self, name) for name in names}

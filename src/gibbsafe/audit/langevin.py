@@ -110,7 +110,7 @@ def _propagated(posterior: Any, step: float, steps: int, x: Floats, w: Floats) -
     return LastIterate(means, weights, sd, ball, abs(1 - float(weights.sum())))
 
 
-def langevin_curve(posteriors: tuple[Any, Any], step: float, steps: int) -> PrivacyCurve:
+def langevin_curve(posteriors: tuple[object, object], step: float, steps: int) -> PrivacyCurve:
     """Return the exact curve of last iterates: quadrature inside, sums over the atoms at the ends."""
     first, second = last_iterates(posteriors, step, steps)
     inside = Quadrature.of(first, second)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gibbsafe._validate import choice, fail
@@ -22,7 +20,7 @@ from gibbsafe.posteriors.protocols import ExactCurve, Posterior
 __all__ = ["exact_curve", "posteriors_of"]
 
 
-def posteriors_of(plan: Plan, *data: Any, stage: int = -1, on_invalid: str = "error") -> tuple[Any, ...]:
+def posteriors_of(plan: Plan, *data: object, stage: int = -1, on_invalid: str = "error") -> tuple[Posterior, ...]:
     """Return the posterior that one stage of a plan draws from, on each data set (a stage without a centre: around 0)."""
     if not isinstance(plan, Plan):
         fail("plan", plan, "a gibbsafe.Plan")
@@ -33,7 +31,7 @@ def posteriors_of(plan: Plan, *data: Any, stage: int = -1, on_invalid: str = "er
     return tuple(plan.model.posterior(count_repeats(each), chosen, centre) for each in blocks)
 
 
-def exact_curve(plan: Plan, data: Any, neighbour: Any, *, route: str = "auto") -> PrivacyCurve:
+def exact_curve(plan: Plan, data: object, neighbour: object, *, route: str = "auto") -> PrivacyCurve:
     """Return the exact privacy curve of a plan's release between two data sets, both directions.
 
     Args:

@@ -30,14 +30,14 @@ class RecordLosses:
     ``broken`` collects records inside the machine's numbers on which the model fails with anything but a refusal.
     """
 
-    def __init__(self, model: Model, records: Sequence[Any] | None, generator: np.random.Generator) -> None:
+    def __init__(self, model: Model, records: Sequence[object] | None, generator: np.random.Generator) -> None:
         self.model, self.generator = model, generator
         corners = corners_of(model) if records is None else list(records)
         precision = (1.0,) * model.parameters if model.kind is Kind.GIBBS else ()
         self.stage = Stage(1.0, precision, (0.0,) * model.parameters, 1)
-        self.broken: list[tuple[Any, str]] = []
+        self.broken: list[tuple[object, str]] = []
         self.evaluations = 0
-        self.records: list[Any] = []
+        self.records: list[object] = []
         self.posteriors: list[Posterior] = []
         for record in [*corners, *self._blends(corners), *self._hostile(corners)]:
             self._admit(record, "error")
@@ -50,15 +50,15 @@ class RecordLosses:
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def _blends(self, corners: list[Any]) -> list[Any]:
+    def _blends(self, corners: list[object]) -> list[object]:
         """Random records between corners."""
         pairs = self.generator.integers(0, len(corners), (40, 2))
         return [blend(corners[i], corners[j], float(self.generator.random())) for i, j in pairs]
 
-    def _hostile(self, corners: list[Any]) -> list[Any]:
+    def _hostile(self, corners: list[object]) -> list[object]:
         return [copy for corner in corners for copy in hostile_copies(corner)]
 
-    def _admit(self, record: Any, on_invalid: str) -> None:
+    def _admit(self, record: object, on_invalid: str) -> None:
         try:
             with np.errstate(over="raise", invalid="raise"):
                 posterior = self._posterior(record, on_invalid)
@@ -70,11 +70,11 @@ class RecordLosses:
         self.records.append(record)
         self.posteriors.append(posterior)
 
-    def _posterior(self, data: Any, on_invalid: str) -> Posterior:
+    def _posterior(self, data: object, on_invalid: str) -> Posterior:
         blocks = self.model.encode(data, EncodingOptions(on_invalid))
         return self.model.posterior(blocks, self.stage, np.zeros(self.model.parameters))
 
-    def _nothing(self, record: Any) -> Posterior | None:
+    def _nothing(self, record: object) -> Posterior | None:
         """Return the posterior of no records, or None for a model that cannot say."""
         try:
             return self._posterior(join([(record, 0)]), "error")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gibbsafe._types import JSON
 from gibbsafe._validate import count
 from gibbsafe.audit.comparison import SameMechanism, same_mechanism
 from gibbsafe.audit.curves import Violation
@@ -53,7 +54,7 @@ class PlanAudit:
             found.append(f"mechanism: {self.same.difference}")
         return tuple(found)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data; the neighbours are left out."""
         claim, delta, curve = self.plan.guarantee, self.plan.budget.delta, self.neighbours.curve
         exact = None

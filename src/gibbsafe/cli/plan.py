@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gibbsafe._types import JSON
 from gibbsafe.cli.application import Force, Json, Quiet, app, print_json
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def plan(
         _show(planned)
 
 
-def describe(planned: Plan) -> dict[str, Any]:
+def describe(planned: Plan) -> JSON:
     """Return the plan, what every theorem allows, what the budget buys, and the attacker's view."""
     from gibbsafe.report.attack import attack_view
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar, get_type_hints
+from typing import ClassVar, TypeVar, get_type_hints
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import choice
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
@@ -50,7 +49,7 @@ class Model(ABC):
         """Declared constants; of a `GibbsModel` under a Gaussian prior with these precisions (scaled, one per parameter)."""
 
     @abstractmethod
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return clipped, encoded and scaled records, one row each and in their order; refuse what has not the declared form."""
 
     @abstractmethod
@@ -58,7 +57,7 @@ class Model(ABC):
         """Return the posterior of one stage on encoded records, for the sampler."""
 
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
 
     @abstractmethod
@@ -154,7 +153,7 @@ def register(cls: type[M]) -> type[M]:
     return cls
 
 
-def require_size(fields: Mapping[str, Any], parameters: int) -> None:
+def require_size(fields: Document, parameters: int) -> None:
     """Refuse a declaration of more than this many parameters before anything of that size is made.
 
     Every model has at least as many parameters as its ``dimension``; states and points stand in the file one by one.
@@ -164,7 +163,7 @@ def require_size(fields: Mapping[str, Any], parameters: int) -> None:
         raise CertificateError(f"dimension = {str(dimension)[:20]}: there is room for {parameters} parameters")
 
 
-def model_from_dict(data: Mapping[str, Any]) -> Model:
+def model_from_dict(data: Document) -> Model:
     """Rebuild a model from `Model.to_dict`'s data."""
     fields = dict(data)
     cls = MODELS[choice("model", fields.pop("name", None), MODELS)]

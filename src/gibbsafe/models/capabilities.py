@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import FunctionType
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from gibbsafe._types import Floats, Values
+from gibbsafe._types import Document, Floats, Values
 from gibbsafe.domains.column import Column
 from gibbsafe.errors import GibbsafeError
 
@@ -42,7 +42,7 @@ class Predicts(Capability):
     """Predictions for new rows."""
 
     @abstractmethod
-    def predict(self, features: Any, draws: Floats) -> Values:
+    def predict(self, features: object, draws: Floats) -> Values:
         """Return a prediction per row, averaged over draws in the user's units."""
 
 
@@ -50,7 +50,7 @@ class PredictsProbabilities(Capability):
     """Probabilities of classes for new rows."""
 
     @abstractmethod
-    def predict_proba(self, features: Any, draws: Floats) -> Floats:
+    def predict_proba(self, features: object, draws: Floats) -> Floats:
         """Return the probability of each class per row, averaged over draws in the user's units."""
 
 
@@ -61,7 +61,7 @@ class Simulates(Capability):
     simulates_responses: ClassVar[bool] = False
 
     @abstractmethod
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Values:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic records from one draw (user's units)."""
 
 
@@ -69,7 +69,7 @@ class HasCorners(Capability):
     """Extreme records of the declared domain, for audits and as a public record."""
 
     @abstractmethod
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return extreme records, each a data set of one record in the form that the model reads."""
 
 
@@ -78,7 +78,7 @@ class ReadsColumns(Capability):
 
     @classmethod
     @abstractmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the model that a study's columns and options declare."""
 
 

@@ -6,17 +6,20 @@ A kind that nobody planned for is refused; nothing falls back to the rule of ano
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import singledispatch
 
 import numpy as np
 
 from gibbsafe._types import Floats
 from gibbsafe.errors import PremiseError
+from gibbsafe.losses.base import Loss
 from gibbsafe.models.base import GibbsModel, Model
 from gibbsafe.models.families.family import Family
+from gibbsafe.models.units import Units
 from gibbsafe.posteriors.stage import Stage
 
-__all__ = ["default_radius", "describe_prior", "grid_of", "row_reach"]
+__all__ = ["GibbsFacts", "default_radius", "describe_prior", "grid_of"]
 
 
 def _unknown(model: Model) -> PremiseError:
@@ -76,10 +79,26 @@ def _(model: Family, stage: Stage) -> dict[str, object]:
     return {name: value for name, value in model.to_dict().items() if name in model.prior_fields}
 
 
-def row_reach(model: GibbsModel, prior_precision: Floats) -> float:
-    """Return the largest Σ_j z_j²/m_j of an encoded row (scaled): how far rows reach in units of the prior."""
-    if model.ball is not None:
-        return 1 / float(prior_precision.min())
-    ends = np.cumsum([columns for columns, _ in model.row_blocks])
-    least = [float(block.min()) for block in np.split(prior_precision, ends[:-1])]
-    return sum(length**2 / m for (_, length), m in zip(model.row_blocks, least, strict=True))
+@dataclass(frozen=True)
+class GibbsFacts:
+    """What rules take from a model with a chosen prior, read once for a plan."""
+
+    loss: Loss
+    ball: float | None
+    row_blocks: tuple[tuple[int, float], ...]
+    units: Units
+
+    @classmethod
+    def of(cls, model: Model) -> GibbsFacts:
+        """Read them; a model whose prior is declared has none."""
+        if not isinstance(model, GibbsModel):
+            raise PremiseError(f"prior: that of {model.name} is part of its declaration")
+        return cls(model.loss, model.ball, model.row_blocks, model.units)
+
+    def row_reach(self, prior_precision: Floats) -> float:
+        """Return the largest Σ_j z_j²/m_j of an encoded row (scaled): how far rows reach in units of the prior."""
+        if self.ball is not None:
+            return 1 / float(prior_precision.min())
+        ends = np.cumsum([columns for columns, _ in self.row_blocks])
+        least = [float(block.min()) for block in np.split(prior_precision, ends[:-1])]
+        return sum(length**2 / m for (_, length), m in zip(self.row_blocks, least, strict=True))

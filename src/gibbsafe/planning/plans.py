@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gibbsafe._json import agrees, parse_json
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import choice, count, fail, positive
 from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.models import GaussianPrior, Model, model_from_dict
@@ -149,7 +149,7 @@ class Plan:
 
     # -- files ---------------------------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the plan as plain data."""
         return {
             "format": FORMAT,
@@ -174,7 +174,7 @@ class Plan:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+    def from_dict(cls, data: Document) -> Plan:
         """Rebuild a plan and recompute its claim; one that does not hold is refused."""
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             found = data.get("format") if isinstance(data, Mapping) else type(data).__name__
@@ -219,7 +219,7 @@ class Plan:
         """Rebuild a plan from `to_json`'s text."""
         return cls.from_dict(parse_json(text, "plan"))
 
-    def _check(self, stated: Mapping[str, Any]) -> None:
+    def _check(self, stated: Document) -> None:
         """Raise unless the plan is one that `plan` could have made and its stated guarantee is the recomputed one."""
         scheduled = self.purpose == "estimate" or self.sampler == "langevin"
         again = plan(
@@ -308,7 +308,7 @@ def plan(
     request = _requested(model, budget, n, adjacency, draws, purpose, prior_radius, rows_per_person)
     chosen, priced, stages = choose(request, sampler, theorem, prior, inverse_temperature)
     if chosen == "shell":
-        require_conditioning(request.gibbs, stages, request.public_rows or MOST_RECORDS)
+        require_conditioning(request.gibbs.loss, stages, request.public_rows or MOST_RECORDS)
     planned = _settled(request, priced, chosen, stages, prior_given=prior is not None)
     budget.claim(planned.guarantee)  # whatever the rules gave: no plan is above its budget
     return planned

@@ -17,8 +17,8 @@ from gibbsafe._numerics import down, up
 from gibbsafe._types import Floats
 from gibbsafe._validate import fail, positive
 from gibbsafe.errors import BudgetError, PremiseError
-from gibbsafe.models.base import GibbsModel, Model
-from gibbsafe.planning.facts import row_reach
+from gibbsafe.models.base import Model
+from gibbsafe.planning.facts import GibbsFacts
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency, Budget
 from gibbsafe.samplers.work import PublicPosterior
@@ -86,12 +86,15 @@ class Request:
             fail("purpose", self.purpose, f"'posterior' for {name}: stages need a prior that can be moved")
         return Stage(self.temperature(theorem, self.constants(np.empty(0)), asked), (), (), self.draws)
 
-    @property
-    def gibbs(self) -> GibbsModel:
-        """The model, one of a loss with a Gaussian prior."""
-        if not isinstance(self.model, GibbsModel):
-            raise PremiseError(f"prior: that of {self.model.name} is part of its declaration")
-        return self.model
+    @cached_property
+    def gibbs(self) -> GibbsFacts:
+        """What the model, one with a prior that the plan chooses, states of loss and rows."""
+        return GibbsFacts.of(self.model)
+
+    @cached_property
+    def samplers(self) -> tuple[str, ...]:
+        """The samplers that draw from the model's posterior."""
+        return self.model.samplers
 
     @cached_property
     def parameters(self) -> int:
@@ -168,7 +171,7 @@ class Request:
 
     def public_posterior(self, stage: Stage) -> PublicPosterior:
         """Return what is public of a stage's posterior, for the work of drawing from it."""
-        model, rows = self.gibbs, self.public_rows
-        loss, beta, reach = model.loss, stage.inverse_temperature, row_reach(model, np.array(stage.prior_precision))
-        constrained = model.ball is not None
+        facts, rows = self.gibbs, self.public_rows
+        loss, beta, reach = facts.loss, stage.inverse_temperature, facts.row_reach(np.array(stage.prior_precision))
+        constrained = facts.ball is not None
         return PublicPosterior(self.parameters, beta, reach, loss.smoothness, loss.self_concordance, rows, constrained)

@@ -63,7 +63,7 @@ def choose(
     stages = stages_of(request, priced, prior, asked)
     if sampler != "auto" or theorem != "auto" or (chosen == "shell" and _quick(request, stages)):
         return chosen, priced, stages
-    if chosen == "shell" and "proximal" in request.model.samplers:
+    if chosen == "shell" and "proximal" in request.samplers:
         chosen, priced = "proximal", get(PROXIMAL)
         stages = stages_of(request, priced, prior, asked)
     if chosen == "proximal" and request.public_posterior(stages[-1]).rows is None and _rounds_of(stages) > MANY_ROUNDS:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gibbsafe._types import JSON
 from gibbsafe.models.base import GibbsModel
 from gibbsafe.models.capabilities import StatesSpread
 
@@ -39,7 +40,7 @@ class Utility:
     true_positive_rate: float
     typical_case: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         return asdict(self)
 

@@ -68,11 +68,10 @@ class GibbsPosterior(Posterior):
             object.__setattr__(self, name, _per_parameter(name, getattr(self, name), self.dimension))
         if not (self.prior_precision > 0).all():
             raise ParameterError("prior_precision: must be above 0 for every parameter, or the posterior may be improper")
-        has_targets = getattr(self.data, "targets", None) is not None
-        if self.data.n_rows and has_targets == self.loss.margin:
+        if self.data.n_rows and self.data.has_targets == self.loss.margin:
             needed = "no targets: labels are folded into the rows" if self.loss.margin else "targets"
             raise DomainError(f"data: {type(self.loss).__name__} needs {needed}")
-        if getattr(self.data, "weights", None) is not None and not isinstance(self.loss, WeightedLoss):
+        if self.data.weights is not None and not isinstance(self.loss, WeightedLoss):
             object.__setattr__(self, "loss", WeightedLoss(self.loss))
 
     @property
@@ -94,8 +93,7 @@ class GibbsPosterior(Posterior):
     @property
     def rows_per_pass(self) -> int:
         """Rows that a pass visits: the records, identical ones once where they were merged."""
-        weights = getattr(self.data, "weights", None)
-        return self.data.n_rows if weights is None else len(weights)
+        return self.data.n_rows if self.data.weights is None else len(self.data.weights)
 
     def prior_values(self, thetas: Floats) -> Floats:
         """½ Σ_j m_j (θ_j − c_j)² for each row of ``thetas``."""

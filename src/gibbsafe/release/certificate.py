@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict
 from functools import singledispatch
 from types import MappingProxyType
 from typing import Any
 
 from gibbsafe._json import agrees
+from gibbsafe._types import JSON, Document
 from gibbsafe._version import __version__
 from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.models.base import GibbsModel, Model
@@ -31,10 +31,10 @@ OF_THE_RUN = {"randomness": ("secure", "seeded"), "storage": ("float64", "float3
 NUMBERS = ("adjacency", "n", "inverse_temperature", "purpose", "grid", "draws")
 
 
-class Certificate(Mapping[str, Any]):
+class Certificate(Document):
     """A read-only mapping of the certificate's fields; `print` shows it as text."""
 
-    def __init__(self, fields: Mapping[str, Any]) -> None:
+    def __init__(self, fields: Document) -> None:
         self._fields = MappingProxyType(dict(fields))
 
     def __getitem__(self, name: str) -> Any:
@@ -52,7 +52,7 @@ class Certificate(Mapping[str, Any]):
     def __hash__(self) -> int:
         return hash(repr(dict(self._fields)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         return dict(self._fields)
 
@@ -141,7 +141,7 @@ def _(model: GibbsModel, constants: Constants, adjacency: Adjacency) -> dict[str
     }
 
 
-def _claim(plan: Plan) -> dict[str, Any]:
+def _claim(plan: Plan) -> JSON:
     claim = {"epsilon": plan.budget.claim(plan.guarantee), "delta": plan.budget.delta}
     try:
         return claim | {"mu": plan.guarantee.gaussian().mu}
@@ -149,7 +149,7 @@ def _claim(plan: Plan) -> dict[str, Any]:
         return claim | {"mu": None}
 
 
-def check_certificate(stated: Mapping[str, Any], plan: Plan) -> Certificate:
+def check_certificate(stated: Document, plan: Plan) -> Certificate:
     """Return the stated certificate if it says what the plan gives, field by field; raise `CertificateError` otherwise.
 
     One by the first edition is restated: its numbers must be the plan's, its claim no less than the price, its sentences are
@@ -171,14 +171,14 @@ def check_certificate(stated: Mapping[str, Any], plan: Plan) -> Certificate:
     return Certificate(stated)
 
 
-def _compare(stated: Mapping[str, Any], again: Mapping[str, Any]) -> None:
+def _compare(stated: Document, again: Document) -> None:
     for field in sorted(set(again) | set(stated)):
         if field not in again or field not in stated or not agrees(stated[field], again[field]):
             found, derived = stated.get(field), again.get(field)
             raise CertificateError(f"certificate: {field} is stated as {found!r}, but the plan gives {derived!r}")
 
 
-def _not_below(stated: Mapping[str, Any], again: dict[str, Any]) -> dict[str, Any]:
+def _not_below(stated: Document, again: JSON) -> JSON:
     """Return the certificate as it is stated today, unless the first edition's claimed less than its draws cost."""
     for field in ("claim", "budget"):
         told = stated.get(field)

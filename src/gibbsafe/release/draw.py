@@ -39,10 +39,10 @@ class Ledger(Protocol):
 
 def release(
     plan: Plan,
-    data: Any,
+    data: object,
     *,
     ledger: Ledger | None = None,
-    persons: Any = None,
+    persons: object = None,
     on_invalid: str = "error",
     storage: str = "float64",
     generator: np.random.Generator | None = None,
@@ -106,9 +106,9 @@ class _Reading:
     """Records on their way to row blocks, and the charge before or after they are decoded."""
 
     plan: Plan
-    data: Any
+    data: object
     options: EncodingOptions
-    persons: Any
+    persons: object
     memory: int | None
 
     @property

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from gibbsafe._numerics import greatest
+from gibbsafe._types import Document
 from gibbsafe._validate import choice, count, positive
 from gibbsafe.errors import BudgetError, ParameterError, PremiseError
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
@@ -66,7 +66,7 @@ class Theorem(ABC):
 
     def guarantee(
         self,
-        constants: Constants | Mapping[str, Any],
+        constants: Constants | Document,
         *,
         inverse_temperature: float,
         adjacency: Adjacency | str,
@@ -80,7 +80,7 @@ class Theorem(ABC):
 
     def calibrate(
         self,
-        constants: Constants | Mapping[str, Any],
+        constants: Constants | Document,
         budget: Budget,
         *,
         adjacency: Adjacency | str,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betaln, expit, logit, xlogy
 
 from gibbsafe._numerics import down, up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import count, fail, positive
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
@@ -127,7 +126,7 @@ class BetaBernoulli(Family, IsLikelihood, LipschitzParameters, StatesLean, State
             dimension=1,
         )
 
-    def _stochastic(self, n: int | None, alone: bool) -> dict[str, Any]:
+    def _stochastic(self, n: int | None, alone: bool) -> JSON:
         """Return c, L₀ and C of Assumption 2 for a symmetric untrimmed prior (Lemma 21 with erratum E16)."""
         if self.alpha != self.beta or n is None or not alone or n > LARGEST_N:
             return {}
@@ -165,7 +164,7 @@ class BetaBernoulli(Family, IsLikelihood, LipschitzParameters, StatesLean, State
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the number of successes of each record."""
         outcomes = read_response(data, self.target)
         if self.trials == 1:
@@ -174,7 +173,7 @@ class BetaBernoulli(Family, IsLikelihood, LipschitzParameters, StatesLean, State
             successes = self._counts(outcomes, options.on_invalid)
         return Blocks(successes[:, None])
 
-    def _counts(self, outcomes: Any, on_invalid: str) -> Floats:
+    def _counts(self, outcomes: object, on_invalid: str) -> Floats:
         counts = as_column(outcomes, self.target, on_invalid)
         valid = (counts >= 0) & (counts <= self.trials) & (counts == np.floor(counts))
         if not valid.all() and on_invalid != "replace":
@@ -201,22 +200,22 @@ class BetaBernoulli(Family, IsLikelihood, LipschitzParameters, StatesLean, State
         """Return log θ + log(1 − θ): a mean (a + s)/(a + b + m) is s/m for a = b = 0."""
         return np.log(draws[:, 0]) + np.log1p(-draws[:, 0])
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return a success and a failure."""
         return [np.array([label]) for label in (self.labels if self.trials == 1 else (0, self.trials))]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic records."""
         successes = generator.binomial(self.trials, float(np.clip(draw[0], 0, 1)), rows)
         return successes if self.trials > 1 else Labels(*self.labels).decode(successes == 1)
 
     @classmethod
-    def from_columns(cls, features: Sequence[Any], target: Any, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Any], target: Any, options: Document) -> Self:
         """Return the family for the study's target column."""
-        labels: dict[str, Any] = {} if options.get("trials", 1) != 1 else {"labels": tuple(target.levels)}
+        labels: JSON = {} if options.get("trials", 1) != 1 else {"labels": tuple(target.levels)}
         return cls(target=target.name, **labels, **options)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return {
             "name": self.name,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -66,6 +65,6 @@ class ExponentialRate(RateFamily):
             )
         return np.maximum(records, 0.0)
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return synthetic records, not clipped to the bound."""
         return generator.exponential(1 / float(draw[0]), rows)

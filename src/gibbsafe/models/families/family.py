@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypedDict, get_type_hints
+from typing import ClassVar, TypedDict, get_type_hints
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from gibbsafe.theorems.lipschitz_metric import LipschitzMetric
 __all__ = ["Family", "Ranges", "block_ranges", "check_trim", "ranges_of"]
 
 
-def check_trim(name: str, trim: Any, low: float, high: float) -> tuple[float, float]:
+def check_trim(name: str, trim: object, low: float, high: float) -> tuple[float, float]:
     """Return trim points (a, b) with low ≤ a < b ≤ high; refuse reversed ones and what lies outside the support."""
     if not isinstance(trim, tuple | list) or len(trim) != 2:
         fail(name, trim, "a pair (a, b) with a < b")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe._numerics import up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import fail, positive, real
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
@@ -88,7 +87,7 @@ class FiniteFamily(Family, IsLikelihood, LipschitzParameters):
             object.__setattr__(self, name, value)
 
     @staticmethod
-    def _numbers(name: str, values: Any, least: float = -math.inf) -> tuple[float, ...]:
+    def _numbers(name: str, values: object, least: float = -math.inf) -> tuple[float, ...]:
         """Return finite numbers above ``least``."""
         if not isinstance(values, tuple | list):
             fail(name, values, "a list of numbers")
@@ -113,7 +112,7 @@ class FiniteFamily(Family, IsLikelihood, LipschitzParameters):
         return np.asarray(np.log(np.array(self.likelihood)))
 
     @property
-    def _labels(self) -> tuple[Any, ...]:
+    def _labels(self) -> tuple[object, ...]:
         assert isinstance(self.outcomes, tuple)
         return self.outcomes
 
@@ -178,7 +177,7 @@ class FiniteFamily(Family, IsLikelihood, LipschitzParameters):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the code of every record's outcome."""
         values = read_response(data, self.target)
         codes = encode_states(values, self._labels, options.on_invalid, self.target)
@@ -190,25 +189,25 @@ class FiniteFamily(Family, IsLikelihood, LipschitzParameters):
         bits = needed_bits(beta * min(self._widths[:2]))
         return FinitePosterior(np.array(self.points), np.log(np.array(self.prior)), self._log, counts, beta, bits)
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return one record of the pair of outcomes that a draw tells apart best."""
         gaps = self._log[:, :, None] - self._log[:, None, :]
         widths = gaps.max(axis=0) - gaps.min(axis=0)
         pair = np.unravel_index(int(widths.argmax()), widths.shape)
         return [np.array([self._labels[int(code)]]) for code in pair]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic outcomes under the nearest parameter."""
         row = int(np.abs(np.array(self.points) - float(draw[0])).argmin())
         chances = np.array(self.likelihood[row])
         return np.array(self._labels)[generator.choice(len(self._labels), size=rows, p=chances / chances.sum())]
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the family for a study's target column of declared levels."""
         return cls(**{"outcomes": levels_of(features, target, cls.name), "target": target and target.name, **options})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         assert self.prior is not None
         return {

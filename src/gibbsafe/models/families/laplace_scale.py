@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -47,6 +46,6 @@ class LaplaceScale(LocatedRateFamily):
         """Return |x − location|."""
         return np.abs(records - self.location)
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return synthetic records, not clipped to the bound."""
         return generator.laplace(self.location, 1 / float(draw[0]), rows)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe._numerics import down, up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import choice, count, fail, non_negative, positive, real
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
@@ -40,7 +39,7 @@ class _OuterProducts:
 
     distances: bool
 
-    def __call__(self, x: Any, y: Any) -> float:
+    def __call__(self, x: object, y: object) -> float:
         a, b = np.atleast_2d(np.asarray(x, dtype=float)), np.atleast_2d(np.asarray(y, dtype=float))
         outer = np.linalg.norm(a[:, :, None] * a[:, None, :] - b[:, :, None] * b[:, None, :], axis=(1, 2))
         return float((outer + 2 * self.distances * np.linalg.norm(a - b, axis=1)).sum())
@@ -201,7 +200,7 @@ class MultivariateNormalPrecision(Family, IsLikelihood, LipschitzParameters, Sta
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return records clipped to the ball, less the mean."""
         features = read_rows(data, self.feature_names, options.on_invalid)
         matrix = as_matrix(features, self.dimension, on_invalid=options.on_invalid)
@@ -227,19 +226,19 @@ class MultivariateNormalPrecision(Family, IsLikelihood, LipschitzParameters, Sta
         middle = sum(self.trim) / 2
         return min(middle * math.sqrt(2 / (inverse_temperature * n + 2)), self.resolution / math.sqrt(12))
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return records of full length along the first two axes, both ways, and the centre."""
         axes = np.eye(min(2, self.dimension), self.dimension) * self.bound
         return [row[None] for row in (*axes, *-axes, np.zeros(self.dimension))]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic records, not clipped to the bound."""
         precision = unpacked(np.atleast_2d(draw), self.dimension, self._diagonal)[0]
         factor = np.linalg.cholesky(np.linalg.inv(precision))
         return np.asarray(np.array(self.mean) + generator.standard_normal((rows, self.dimension)) @ factor.T)
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the family over a study's numbers; their bounds give the bound on a record's norm."""
         no_target(target, cls.name)
         ends = [column.interval for column in only_numbers(features)]
@@ -247,7 +246,7 @@ class MultivariateNormalPrecision(Family, IsLikelihood, LipschitzParameters, Sta
         names = tuple(column.name for column in features)
         return cls(**{"dimension": len(names), "bound": bound, "feature_names": names, **options})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         declared = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"name": self.name} | {key: list(value) if isinstance(value, tuple) else value for key, value in declared.items()}

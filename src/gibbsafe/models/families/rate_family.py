@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from gibbsafe._numerics import FLOOR, down, log_excess, up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import fail, non_negative, positive, real
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
@@ -41,7 +41,7 @@ __all__ = ["LocatedRateFamily", "RateFamily", "check_positive_trim", "single_ran
 LARGEST_LOG = 700.0
 
 
-def check_positive_trim(trim: Any) -> tuple[float, float]:
+def check_positive_trim(trim: object) -> tuple[float, float]:
     """Return trim points 0 < c₁ < c₂ of a rate or precision."""
     low, high = check_trim("trim", trim, 0.0, math.inf)
     if low == 0:
@@ -168,7 +168,7 @@ class RateFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSp
             dimension=1,
         )
 
-    def _stochastic(self, n: int | None) -> dict[str, Any]:
+    def _stochastic(self, n: int | None) -> JSON:
         """Return c, L₀ and C of Assumption 2 for n records; C, which grows with n, only while it is a number.
 
         c is the hazard of the trimmed prior at c₁ for shapes from 1 on, which increases, and otherwise the prior's rate, below
@@ -176,7 +176,7 @@ class RateFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSp
         the log-likelihood of n records, and at most the nth power of the corrected lemmas' constant (E15, E17).
         """
         factor, (low, high) = self.lipschitz_factor, self.statistic_bounds
-        stated: dict[str, Any] = {"stochastic_floor": up(factor * self.trim[0])}
+        stated: JSON = {"stochastic_floor": up(factor * self.trim[0])}
         hazard = self.rate
         if self.shape >= 1:
             hazard = math.exp(min(LARGEST_LOG, float(TrimmedGamma(self.shape, self.rate, *self.trim).log_hazard[0])))
@@ -208,7 +208,7 @@ class RateFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSp
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the statistic of every record, clipped to the bound; what is outside the support is refused or replaced."""
         raw = read_response(data, self.target)
         records = as_column(raw, self.target, options.on_invalid)
@@ -238,14 +238,14 @@ class RateFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSp
         spread = middle / math.sqrt(self.shape + inverse_temperature * self.power * n)
         return min(spread, self.resolution / math.sqrt(12))
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return records with the smallest and the largest statistic."""
         points = np.array([self.lowest, self.bound, min(max(self.middle, self.lowest), self.bound)])
         statistics = self.statistic(points)
         return [points[[int(statistics.argmin())]], points[[int(statistics.argmax())]]]
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the family for a study's target: a number whose bounds give the bound of a record."""
         no_features(features, cls.name)
         if target is None or target.kind != "number":
@@ -253,7 +253,7 @@ class RateFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSp
         interval = target.interval
         return cls(**{"target": target.name, "bound": max(abs(interval.low), abs(interval.high)), **options})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         declared = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"name": self.name} | declared | {"trim": list(self.trim)}

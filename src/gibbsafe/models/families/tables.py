@@ -9,7 +9,6 @@ Lemma 24; erratum E19).
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from gibbsafe.theorems import Constants, get
 __all__ = ["TableFamily", "check_smallest", "smallest_for"]
 
 
-def check_smallest(name: str, smallest: Any, states: int) -> float:
+def check_smallest(name: str, smallest: object, states: int) -> float:
     """Return a smallest probability e with 0 < e < 1/S; at 1/S nothing would be left to learn."""
     value = positive(name, smallest)
     if value * states >= 1:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe._validate import fail, positive
 from gibbsafe.domains.column import Column
 from gibbsafe.domains.interval import Interval
@@ -79,7 +78,7 @@ class LinearRegression(LinearModel, IsLikelihood, Predicts, Simulates):
         object.__setattr__(self, "parameter_radius", positive("parameter_radius", radius))
 
     @classmethod
-    def _of_target(cls, target: Column) -> dict[str, Any]:
+    def _of_target(cls, target: Column) -> JSON:
         interval = target.interval
         return {**super()._of_target(target), "response_bounds": (interval.low, interval.high)}
 
@@ -136,24 +135,24 @@ class LinearRegression(LinearModel, IsLikelihood, Predicts, Simulates):
         stated = "at most that of the response's bounds" if dispersion is None else f"at most {dispersion:g}"
         return f"responses are linear in the features with independent errors of variance {stated}"
 
-    def _encode_response(self, response: Any, on_invalid: str) -> Floats:
+    def _encode_response(self, response: object, on_invalid: str) -> Floats:
         middle = self.response_bounds[0] / 2 + self.response_bounds[1] / 2
         column = read_response(response, middle if on_invalid == "replace" else None)
         return Interval(*self.response_bounds).clip(column) - self.response_centre
 
-    def _extreme_responses(self) -> tuple[Any, ...]:
+    def _extreme_responses(self) -> tuple[object, ...]:
         return self.response_bounds
 
-    def predict(self, features: Any, draws: Floats) -> Floats:
+    def predict(self, features: object, draws: Floats) -> Floats:
         """Return the predictor of each row in the user's units, averaged over draws."""
         mean = self.from_original(draws).mean(axis=0)
         return np.asarray(self.encode_features(features) @ mean + self.response_centre)
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return a synthetic response for each row: the squared loss declares unit variance; clipped to the declared bounds."""
         responses = self.predict(features, np.atleast_2d(draw)) + generator.standard_normal(rows)
         return Interval(*self.response_bounds).clip(responses)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return self._declaration(response_bounds=list(self.response_bounds), parameter_radius=self.parameter_radius)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Floats, Values
 from gibbsafe.domains.labels import Labels
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.logistic import LogisticLoss
@@ -60,17 +58,17 @@ class LogisticRegression(LinearClassifier, IsLikelihood, PredictsProbabilities, 
             return None
         return (ONE_FEATURE * self.domain.radius * self.row_scale,)
 
-    def predict_proba(self, features: Any, draws: Floats) -> Floats:
+    def predict_proba(self, features: object, draws: Floats) -> Floats:
         """Return the probability of (negative, positive) per row, averaged over draws in the user's units."""
         rows = self.encode_features(features)
         positive = expit(rows @ self.from_original(draws).T).mean(axis=1)
         return np.column_stack([1 - positive, positive])
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return a synthetic label for each row of features."""
         chances = self.predict_proba(features, np.atleast_2d(draw))[:, 1]
         return Labels(*self.labels).decode(generator.random(rows) < chances)
 
-    def predict(self, features: Any, draws: Floats) -> npt.NDArray[Any]:
+    def predict(self, features: object, draws: Floats) -> Values:
         """Return the more probable label per row."""
         return Labels(*self.labels).decode(self.predict_proba(features, draws)[:, 1] > 0.5)

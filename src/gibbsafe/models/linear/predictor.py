@@ -6,11 +6,11 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import count, fail
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
@@ -80,7 +80,7 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns):
             fail("intercept", self.intercept, "True or False")
         object.__setattr__(self, "feature_names", check_names(self.feature_names, self.dimension))
 
-    def _declare_columns(self, columns: Sequence[Column | Mapping[str, Any]]) -> Design:
+    def _declare_columns(self, columns: Sequence[Column | Document]) -> Design:
         """Return the domain of declared columns; it settles names and dimension."""
         listed = tuple(column if isinstance(column, Column) else Column.from_dict(column) for column in columns)
         domain = Design(listed, self.row_norm)
@@ -93,7 +93,7 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns):
         return domain
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the model that a study declares: features by `Design`, the response by the target column."""
         if target is None:
             fail("target", None, f"declared for {cls.name}", "write a [target] table with the name of the response column")
@@ -101,7 +101,7 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns):
         return cls(dimension=dimension, columns=tuple(features), target=target.name, **cls._of_target(target), **options)
 
     @classmethod
-    def _of_target(cls, target: Column) -> dict[str, Any]:
+    def _of_target(cls, target: Column) -> JSON:
         """Return what a target column says of the response."""
         if target.kind != "number":
             fail("target", target.name, f"a number for {cls.name}, without labels")
@@ -175,10 +175,10 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns):
     # -- records -------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _encode_response(self, response: Any, on_invalid: str) -> Floats:
+    def _encode_response(self, response: object, on_invalid: str) -> Floats:
         """Return the response column as numbers."""
 
-    def encode_features(self, features: Any, on_invalid: str = "error", storage: str = "float64") -> Floats:
+    def encode_features(self, features: object, on_invalid: str = "error", storage: str = "float64") -> Floats:
         """Return scaled rows, intercept appended, each of norm at most 1; used for training and prediction alike."""
         matrix = as_matrix(self._design(features, on_invalid), self.dimension, on_invalid=on_invalid)
         replacement = self.domain.replacement() if on_invalid == "replace" else None
@@ -190,14 +190,14 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns):
             rows[:, -1] = np.nextafter(np.asarray(self.row_scale, dtype=storage), np.asarray(0, dtype=storage))  # not above
         return rows
 
-    def _design(self, features: Any, on_invalid: str) -> Any:
+    def _design(self, features: object, on_invalid: str) -> object:
         """Return declared columns, from a table or by name, as numbers; an array is the design matrix itself."""
         if not isinstance(self.domain, Design):
             return features
         named = read_columns(features, self.domain.columns) if is_table(features) else features
         return self.domain.read(named, on_invalid) if isinstance(named, Mapping) else named
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the records as blocks; margin losses carry the label in the row."""
         features, response = read_records(data, self.feature_names, self.target, options.on_invalid, self.columns)
         rows = self.encode_features(features, options.on_invalid, options.storage)
@@ -210,10 +210,10 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns):
         return Blocks(rows, targets)
 
     @abstractmethod
-    def _extreme_responses(self) -> tuple[Any, ...]:
+    def _extreme_responses(self) -> tuple[object, ...]:
         """Return the responses at the ends of the declared domain."""
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return rows at the clip along the first axis and the diagonal, and the middle, each with every extreme response."""
         axis, diagonal = np.eye(1, self.dimension)[0], np.ones(self.dimension)
         directions = [axis, -axis] + ([diagonal, -diagonal] if self.dimension > 1 else []) + [0 * axis]
@@ -221,9 +221,9 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns):
         rows = [self.domain.offset + direction / max(1.0, float(np.linalg.norm(direction))) * reach for direction in directions]
         return [(row[None], np.array([response])) for row in rows for response in self._extreme_responses()]
 
-    def _declaration(self, **more: Any) -> dict[str, Any]:
+    def _declaration(self, **more: object) -> JSON:
         """Return the declaration common to linear models."""
-        fields: dict[str, Any] = {"name": self.name, "dimension": self.dimension}
+        fields: JSON = {"name": self.name, "dimension": self.dimension}
         if self.columns is not None:
             fields |= {"columns": [column.to_dict() for column in self.columns], "row_norm": self.row_norm}
         elif self.bounds is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from gibbsafe._types import JSON
 from gibbsafe._validate import positive
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.centred import CentredPseudoHuberLoss
@@ -46,6 +46,6 @@ class PseudoHuberRegression(LinearRegressor):
         """The width: the only public unit of the response."""
         return self.width
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return self._declaration(width=self.width)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from gibbsafe._types import JSON
 from gibbsafe._validate import positive
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.soft_step import SoftHingeLoss
@@ -39,6 +39,6 @@ class SoftHinge(LinearClassifier):
         """Smoothed hinge loss of the margin."""
         return SoftHingeLoss(self.width)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return super().to_dict() | {"width": self.width}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_response
@@ -44,7 +43,7 @@ class BernoulliLogit(GibbsModel, IsLikelihood, BoundedScores, HasCorners, ReadsC
     """
 
     name = "BernoulliLogit"
-    labels: tuple[Any, Any] = (0, 1)
+    labels: tuple[object, object] = (0, 1)
     target: str = "y"
 
     def __post_init__(self) -> None:
@@ -84,13 +83,13 @@ class BernoulliLogit(GibbsModel, IsLikelihood, BoundedScores, HasCorners, ReadsC
         """Return the posterior of one stage on encoded records."""
         return self._gibbs_posterior(data, stage, centre)
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return outcomes as rows ±1."""
         outcomes = read_response(data, self.target)
         signs = Labels(*self.labels).encode(outcomes, options.on_invalid)
         return Blocks(signs[:, None].astype(options.storage))
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return one outcome of each label."""
         return [np.array([label]) for label in self.labels]
 
@@ -98,18 +97,18 @@ class BernoulliLogit(GibbsModel, IsLikelihood, BoundedScores, HasCorners, ReadsC
         """Return the share of the positive label that each draw stands for."""
         return np.asarray(expit(np.asarray(draws)[:, 0]))
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic labels."""
         return Labels(*self.labels).decode(generator.random(rows) < expit(draw[0]))
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the model of a study's target column; it reads no features."""
         no_features(features, cls.name)
         labels = labels_of(target, cls.name)
         assert target is not None
         return cls(target=target.name, labels=labels, **options)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return {"name": self.name, "labels": list(self.labels), "target": self.target}

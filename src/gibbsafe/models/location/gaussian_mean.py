@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_rows
@@ -98,7 +98,7 @@ class GaussianMean(GibbsModel, IsLikelihood, HasCorners, ReadsColumns, Simulates
             dimension=self.dimension,
         )
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return records clipped to the ball and divided by its radius."""
         features = read_rows(data, self.feature_names, options.on_invalid)
         matrix = as_matrix(features, self.dimension, on_invalid=options.on_invalid)
@@ -119,12 +119,12 @@ class GaussianMean(GibbsModel, IsLikelihood, HasCorners, ReadsColumns, Simulates
         """Multiply by the radius."""
         return Units(np.full(self.dimension, self.radius))
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return synthetic records N(draw, I): the loss declares unit variance; they are not clipped to the ball."""
         return draw + generator.standard_normal((rows, self.dimension))
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the mean of a study's numbers, used in their own units; ``row_norm`` or ``radius`` clips the rows.
 
         Without either the radius is the norm of the farthest corner of the bounds.
@@ -137,12 +137,12 @@ class GaussianMean(GibbsModel, IsLikelihood, HasCorners, ReadsColumns, Simulates
         radius = {} if norm is None else {"radius": norm}
         return cls(dimension=len(features), feature_names=tuple(column.name for column in features), **radius, **given)
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return both ends of the first two axes, and the centre."""
         axes = np.eye(min(2, self.dimension), self.dimension) * self.radius
         return [row[None] for row in (*axes, *-axes, np.zeros(self.dimension))]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         names = None if self.feature_names is None else list(self.feature_names)
         return {"name": self.name, "dimension": self.dimension, "radius": self.radius, "feature_names": names}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import count, fail, positive, real
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
@@ -105,7 +105,7 @@ class WelschLocation(Family, BoundedScores, StatesLean, StatesSpread):
             dimension=self.dimension,
         )
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return records, cut off where their loss is 1 to the last digit for every location."""
         features = read_rows(data, self.feature_names, options.on_invalid)
         if self.dimension == 1 and np.ndim(features) == 1:
@@ -151,17 +151,17 @@ class WelschLocation(Family, BoundedScores, StatesLean, StatesSpread):
         width = (self.bounds[1] - self.bounds[0]) / math.sqrt(12)
         return min(width, self.scale / math.sqrt(max(n, 1) * inverse_temperature * TYPICAL_CURVATURE))
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return the ends of the bounds, their middle, and records far outside."""
         low, high = self.bounds
         return [np.full((1, self.dimension), value) for value in (low, high, (low + high) / 2, -1e12, 1e12)]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return normal records of the declared scale around the draw: the loss itself is no probability model."""
         return draw + self.scale * generator.standard_normal((rows, self.dimension))
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the location of a study's numbers; without ``bounds`` they are the widest of the columns'."""
         no_target(target, cls.name)
         given = dict(options)
@@ -170,7 +170,7 @@ class WelschLocation(Family, BoundedScores, StatesLean, StatesSpread):
             given["bounds"] = (min(end.low for end in ends), max(end.high for end in ends))
         return cls(dimension=len(features), feature_names=tuple(column.name for column in features), **given)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return {
             "name": self.name,
