@@ -9,6 +9,7 @@ import numpy as np
 
 from gibbsafe.planning.facts import describe_prior
 from gibbsafe.privacy import Adjacency
+from gibbsafe.samplers.score_path import MOST_SCORES
 from gibbsafe.theorems import get
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def _declared_prior(plan: Plan) -> str:
 
 
 def _radius(plan: Plan) -> list[tuple[str, str]]:
-    if plan.prior_radius is None:
+    if plan.prior_radius is None or plan.mechanism == "noisy-scores":
         return []
     return [("prior radius", f"{plan.prior_radius:.4g} (public guess of |θ| in scaled units: the one knob worth turning)")]
 
@@ -44,6 +45,8 @@ def _radius(plan: Plan) -> list[tuple[str, str]]:
 def _stages(plan: Plan) -> list[tuple[str, str]]:
     """Return one pair of lines for one stage, or one line per stage."""
     last = plan.stages[-1]
+    if last.scores is not None:
+        return _scores(plan)
     steps = "" if last.steps is None else f", {last.steps:,} {_step_name(plan)} of size {last.step:.3g}"
     if len(plan.stages) == 1:
         prior = ("prior precision", _precision(plan)) if last.prior_precision else ("prior", _declared_prior(plan))
@@ -57,8 +60,29 @@ def _stages(plan: Plan) -> list[tuple[str, str]]:
     return lines
 
 
+def _scores(plan: Plan) -> list[tuple[str, str]]:
+    """Return what noisy scores are asked, in words."""
+    rule = plan.scores
+    path = 1 - rule.moment - rule.point
+    loss = f"calibrated loss, C = {rule.clip:.3g}" if rule.clip is not None else f"{plan.model.name}'s own loss"
+    steps = "steps by the noisy second moment of rows" if rule.preconditioned else "steps of one size"
+    count = f"{rule.scores} of them (up to {MOST_SCORES} where the fit is far)"
+    shares = (
+        f"{path:.0%} the path to the point, {rule.moment:.0%} the second moment of rows, {rule.point:.0%} a last score"
+    )
+    return [
+        ("mechanism", f"noisy scores of the {loss}: {count}, {steps}"),
+        ("noise", f"{1 / math.sqrt(plan.inverse_temperature):.4g} standard deviation of all scores together (scaled units)"),
+        ("shares of the budget", shares),
+    ]
+
+
 def _step_name(plan: Plan) -> str:
     return "Langevin steps" if plan.sampler == "langevin" else "proximal rounds"
+
+
+def _rounded(plan: Plan) -> str:
+    return "the point" if plan.mechanism == "noisy-scores" else "draws"
 
 
 def _convergence(plan: Plan) -> list[tuple[str, str]]:
@@ -116,7 +140,7 @@ def describe_plan(plan: Plan) -> str:
             *_radius(plan),
             *_convergence(plan),
             *_work(plan),
-            ("sampler", f"{plan.sampler}; draws rounded to multiples of {plan.grid:.3g} (scaled units)"),
+            ("sampler", f"{plan.sampler}; {_rounded(plan)} rounded to multiples of {plan.grid:.3g} (scaled units)"),
         ]
     )
     buys = []
@@ -138,5 +162,6 @@ def describe_plan(plan: Plan) -> str:
             mark = "chosen" if row.theorem.name == plan.theorem.name else f"{share:.1%} of the chosen β"
             rows.append((row.theorem.name, mark))
     refused = [row for row in plan.alternatives if row.inverse_temperature is None]
-    rows.append(("not applicable", ", ".join(row.theorem.name for row in refused)))
+    if refused:
+        rows.append(("not applicable", ", ".join(row.theorem.name for row in refused)))
     return "\n".join([head, claim, "", "What it buys", table_of(buys), "", "Theorems under the same prior", table_of(rows)])

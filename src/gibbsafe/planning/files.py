@@ -5,22 +5,24 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from gibbsafe._types import JSON, Document
-from gibbsafe._validate import count, open_probability, positive, real
+from gibbsafe._validate import count, non_negative, open_probability, positive, real
 from gibbsafe.errors import CertificateError
-from gibbsafe.posteriors.stage import Stage
+from gibbsafe.posteriors.stage import ScoreRule, Stage
 
 __all__ = ["stage_from_dict", "stage_to_dict"]
 
 
 def stage_to_dict(stage: Stage) -> JSON:
     """Return a stage as JSON would give it back: lists for tuples."""
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(stage).items()}
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(stage).items()}
+    return plain if stage.scores is not None else {name: value for name, value in plain.items() if name != "scores"}
 
 
 def stage_from_dict(data: Document) -> Stage:
     """Rebuild a stage from plain data, every field checked."""
-    if set(data) != set(Stage.__dataclass_fields__):
-        raise CertificateError(f"stage fields {sorted(set(data) ^ set(Stage.__dataclass_fields__))}: missing or unknown")
+    odd = set(data) ^ set(Stage.__dataclass_fields__)
+    if odd - {"scores"}:
+        raise CertificateError(f"stage fields {sorted(odd)}: missing or unknown")
     centre = data["prior_centre"]
     return Stage(
         positive("inverse_temperature", data["inverse_temperature"]),
@@ -30,4 +32,21 @@ def stage_from_dict(data: Document) -> Stage:
         None if data["step"] is None else positive("step", data["step"]),
         None if data["steps"] is None else count("steps", data["steps"]),
         None if data["slack"] is None else open_probability("slack", data["slack"]),
+        _rule_from_dict(data["scores"]) if "scores" in data else None,
+    )
+
+
+def _rule_from_dict(data: Document) -> ScoreRule:
+    """Rebuild a rule of noisy scores; that it is the one that public numbers give, the plan checks."""
+    if set(data) != set(ScoreRule.__dataclass_fields__):
+        raise CertificateError(f"scores fields {sorted(set(data) ^ set(ScoreRule.__dataclass_fields__))}: missing or unknown")
+    return ScoreRule(
+        None if data["clip"] is None else real("clip", data["clip"]),
+        count("rows", data["rows"]),
+        positive("ridge", data["ridge"]),
+        positive("slope", data["slope"]),
+        count("scores", data["scores"]),
+        non_negative("moment", data["moment"]),
+        non_negative("point", data["point"]),
+        data["preconditioned"] is True,
     )

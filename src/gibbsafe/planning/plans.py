@@ -25,19 +25,22 @@ from gibbsafe.planning.first_edition import by_first_edition, priced_anew, reada
 from gibbsafe.planning.prices import price, stage_constants
 from gibbsafe.planning.requests import Request
 from gibbsafe.planning.rules import choose, work_of
+from gibbsafe.planning.scores import SCORES, kept_by, logistic, refuse_options, score_stage, uses_scores
 from gibbsafe.planning.utility import Utility, predict_utility
-from gibbsafe.posteriors.stage import Stage
+from gibbsafe.posteriors.stage import ScoreRule, Stage
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
 from gibbsafe.samplers import SAMPLERS
 from gibbsafe.samplers.work import Work
 from gibbsafe.theorems import Constants, Kind, Row, Theorem, compare, get
+from gibbsafe.theorems.noisy_scores import moment_gap, score_gap
 
 if TYPE_CHECKING:
     from gibbsafe.release import Release
 
 __all__ = ["Plan", "plan"]
 
-FORMAT = "gibbsafe/plan/1"
+#: Plans that draw, and plans that ask scores.
+FORMAT, SCORES_FORMAT = "gibbsafe/plan/1", "gibbsafe/plan/2"
 #: Most parameters of a plan that is read from a file: what they take is then some 100 MB.
 MOST_PARAMETERS = 1_000_000
 
@@ -69,6 +72,24 @@ class Plan:
     def inverse_temperature(self) -> float:
         """β of the released posterior."""
         return self.stages[-1].inverse_temperature
+
+    @property
+    def mechanism(self) -> str:
+        """How the release is made: ``"noisy-scores"``, ``"stages"`` of an estimate, or ``"draws"``."""
+        return SCORES if self.stages[-1].scores is not None else "stages" if self.purpose == "estimate" else "draws"
+
+    @property
+    def scores(self) -> ScoreRule:
+        """How noisy scores are asked, in a plan that asks them."""
+        rule = self.stages[-1].scores
+        if rule is None:
+            raise PremiseError("scores: this plan draws from a posterior; plan an estimate with mechanism='noisy-scores'")
+        return rule
+
+    @property
+    def moment_ratio(self) -> float:
+        """The noise of the second moment in units of a score's, at equal shares."""
+        return moment_gap(self.constants, self.adjacency) / score_gap(self.constants, self.adjacency)
 
     @property
     def prior_precision(self) -> float | Floats:
@@ -131,7 +152,9 @@ class Plan:
     def alternatives(self) -> tuple[Row, ...]:
         """Every theorem with the β it would allow under the same prior, or the premise it fails; not those of other samplers."""
         table = compare(self.constants, self.budget, self.adjacency, self.draws)
-        others = set(SAMPLERS) - {self.sampler}
+        if self.mechanism == SCORES:
+            return tuple(row for row in table.rows if row.theorem is self.theorem)
+        others = {*SAMPLERS, SCORES} - {self.sampler}
         return tuple(row for row in table.rows if row.theorem.sampler not in others)
 
     @cached_property
@@ -152,7 +175,7 @@ class Plan:
     def to_dict(self) -> JSON:
         """Return the plan as plain data."""
         return {
-            "format": FORMAT,
+            "format": SCORES_FORMAT if self.mechanism == SCORES else FORMAT,
             "model": self.model.to_dict(),
             "budget": asdict(self.budget),
             "n": self.n,
@@ -176,9 +199,9 @@ class Plan:
     @classmethod
     def from_dict(cls, data: Document) -> Plan:
         """Rebuild a plan and recompute its claim; one that does not hold is refused."""
-        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+        if not isinstance(data, Mapping) or data.get("format") not in (FORMAT, SCORES_FORMAT):
             found = data.get("format") if isinstance(data, Mapping) else type(data).__name__
-            raise CertificateError(f"format = {found!r}: not a plan of this version ({FORMAT})")
+            raise CertificateError(f"format = {found!r}: not a plan of this version ({FORMAT} or {SCORES_FORMAT})")
         known = set(cls.__dataclass_fields__) | {"format", "guarantee"}
         if set(data) != known:
             odd = ", ".join(sorted(set(data) ^ known))
@@ -195,7 +218,7 @@ class Plan:
                 draws=count("draws", data["draws"]),
                 purpose=data["purpose"],
                 theorem=get(data["theorem"]),
-                sampler=choice("sampler", data["sampler"], SAMPLERS),
+                sampler=choice("sampler", data["sampler"], (*SAMPLERS, SCORES)),
                 prior_radius=None if data["prior_radius"] is None else positive("prior_radius", data["prior_radius"]),
                 prior_given=data["prior_given"] is True,
                 rows_per_person=count("rows_per_person", data["rows_per_person"]),
@@ -222,6 +245,7 @@ class Plan:
     def _check(self, stated: Document) -> None:
         """Raise unless the plan is one that `plan` could have made and its stated guarantee is the recomputed one."""
         scheduled = self.purpose == "estimate" or self.sampler == "langevin"
+        asks = self.mechanism == SCORES
         again = plan(
             self.model,
             self.budget,
@@ -229,9 +253,12 @@ class Plan:
             adjacency=self.adjacency,
             draws=self.draws,
             purpose=self.purpose,
-            theorem=self.theorem.name,
-            sampler=self.sampler,
-            prior_radius=self.prior_radius,
+            theorem="auto" if asks else self.theorem.name,
+            sampler="auto" if asks else self.sampler,
+            prior_radius=None if asks else self.prior_radius,
+            mechanism=SCORES if asks else "stages" if self.purpose == "estimate" else "auto",
+            uncertainty=kept_by(self.scores) if asks else "auto",
+            loss="logistic" if asks and self.scores.clip is None and logistic(self.model) else "auto",
             prior=self._prior() if self.prior_given else None,
             inverse_temperature=None if scheduled else self.inverse_temperature,
             rows_per_person=self.rows_per_person,
@@ -277,6 +304,9 @@ def plan(
     prior: GaussianPrior | float | None = None,
     inverse_temperature: float | None = None,
     rows_per_person: int = 1,
+    mechanism: str = "auto",
+    uncertainty: float | str = "auto",
+    loss: str = "auto",
 ) -> Plan:
     """Work out the coldest posterior that a budget allows, from public knowledge only.
 
@@ -288,14 +318,17 @@ def plan(
             before use, never compared and never printed.
         adjacency: ``"replace-one"`` or ``"add-remove"``.
         draws: how many posterior draws are released; they compose.
-        purpose: ``"posterior"`` releases draws of one posterior; ``"estimate"`` spends the budget in stages, each centred at the
-            draw before, so that what is released is a better point estimate.
+        purpose: ``"posterior"`` releases draws of one posterior; ``"estimate"`` one point and what is known of its error.
         theorem: the theorem that prices the draws; ``"auto"`` takes the one that allows the coldest posterior.
         sampler: the sampler; ``"auto"`` chooses from public quantities.
         prior_radius: D, a public guess of |θ| in scaled units, by which the default prior is set (default 3√d).
         prior: a Gaussian prior in the user's units instead of the default one.
         inverse_temperature: price this β instead of solving for the largest (over budget: `BudgetError`).
         rows_per_person: a public cap; the unit of privacy is then a person with at most this many rows.
+        mechanism: of an estimate: ``"noisy-scores"`` asks sums of scores with noise (by default where scores are bounded and
+            neither sampler, theorem nor radius is named), ``"stages"`` draws in stages, each centred at the draw before.
+        uncertainty: the share of the budget that noisy scores keep for saying how far off the point is; 0: all for the point.
+        loss: of a model with two labels: ``"calibrated"`` by a public rule (default) or ``"logistic"``.
 
     The default prior, the temperature and the stages are set by the rules of `gibbsafe.planning.schedules`.
 
@@ -306,7 +339,14 @@ def plan(
     ('proximal-last-iterate', 'proximal', 0.236704)
     """
     request = _requested(model, budget, n, adjacency, draws, purpose, prior_radius, rows_per_person)
-    chosen, priced, stages = choose(request, sampler, theorem, prior, inverse_temperature)
+    free = prior_radius is None and (sampler, theorem) == ("auto", "auto")
+    if uses_scores(request, mechanism, free):
+        request.require_default(prior, inverse_temperature)
+        chosen, priced = SCORES, get(SCORES)
+        stages: tuple[Stage, ...] = (score_stage(request, uncertainty, loss),)
+    else:
+        refuse_options(uncertainty, loss)
+        chosen, priced, stages = choose(request, sampler, theorem, prior, inverse_temperature)
     if chosen == "shell":
         require_conditioning(request.gibbs.loss, stages, request.public_rows or MOST_RECORDS)
     planned = _settled(request, priced, chosen, stages, prior_given=prior is not None)

@@ -13,6 +13,7 @@ from gibbsafe.planning.requests import PROXIMAL, WITHIN_SLACK, Request
 from gibbsafe.planning.schedules import stages as stages_of
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.samplers import SAMPLERS
+from gibbsafe.samplers.score_path import MOST_SCORES
 from gibbsafe.samplers.work import QUICK_SECONDS, Work, proximal_work, shell_work, slack_work
 from gibbsafe.theorems import Theorem, get
 
@@ -88,11 +89,21 @@ def _rounds_of(stages: tuple[Stage, ...]) -> int:
 def work_of(request: Request, sampler: str, stages: tuple[Stage, ...]) -> Work:
     """Return what drawing from the stages costs at most, in expectation, for every data set of the declared form."""
     total = Work(0, 0.0, 0.0)
+    if stages[-1].scores is not None:
+        return _work_of_scores(request, stages[-1])
     if sampler in ("shell", "proximal", "langevin"):
         total += Work(0, 0.0, request.public_posterior(stages[0]).encoding_seconds())
     for stage in stages:
         total += _work_of_stage(request, sampler, stage)
     return total
+
+
+def _work_of_scores(request: Request, stage: Stage) -> Work:
+    """Return what asking costs at the most: the longest path, the second moment and one score more."""
+    posterior, passes = request.public_posterior(stage), float(MOST_SCORES + 2)
+    if posterior.rows is None:
+        return Work(MOST_SCORES, passes, None)
+    return Work(MOST_SCORES, passes, posterior.encoding_seconds() + passes * (posterior.gradient_seconds() + 1e-5))
 
 
 def _work_of_stage(request: Request, sampler: str, stage: Stage) -> Work:

@@ -4,8 +4,8 @@ In units of a score's bound L: g = G/L (2 under replace-one), d parameters, n ro
 
 - **Loss** of two labels: C = max(1 − ½ min(1, (10g²d/(nμ²))^⅓), 1 − ½ min(1, √(64/s))): cheapest per record where noise rules,
   the logistic loss, which is right for any labels, where data do.
-- **Length**: T = √(4h̄n/Λ) with Λ = (g/2μ) max(.45 s^{−1/3}, .16), h̄ the largest curvature of a score. Above `LONG` the path is cut to
-  `LONG` and steps go by the noisy second moment of rows.
+- **Length**: T = √(4h̄n/Λ) with Λ = (g/2μ) max(.45 s^{−1/3}, .16), h̄ the largest curvature of a score. Above `LONG` the path is
+  cut to `LONG` and steps go by the noisy second moment of rows.
 - **Shares**: with ``uncertainty`` u > 0 the second moment takes `OF_MOMENT`·u and the score at the pilot the rest of u.
 """
 
@@ -16,13 +16,14 @@ import math
 from gibbsafe._validate import choice, fail, real
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.models.base import GibbsModel, Model
 from gibbsafe.models.capabilities import BoundedScores
 from gibbsafe.planning.requests import Request
 from gibbsafe.posteriors.stage import ScoreRule, Stage
 from gibbsafe.theorems import Kind, get
 from gibbsafe.theorems.noisy_scores import score_gap
 
-__all__ = ["SCORES", "score_stage", "uses_scores"]
+__all__ = ["SCORES", "kept_by", "logistic", "refuse_options", "score_stage", "uses_scores"]
 
 SCORES = "noisy-scores"
 #: The longest path that steps of one size make; the moment's share where only steps need it.
@@ -33,7 +34,7 @@ UNCERTAINTY, OF_MOMENT = 0.30, 0.27
 UNKNOWN_ROWS = 4**7
 
 
-def uses_scores(request: Request, mechanism: str, sampler: str, theorem: str) -> bool:
+def uses_scores(request: Request, mechanism: str, free: bool) -> bool:
     """Whether an estimate is made by noisy scores: by name, or by default where scores are bounded and nothing else is named."""
     choice("mechanism", mechanism, ("auto", SCORES, "stages"))
     able = isinstance(request.model, BoundedScores) and request.model.kind is Kind.GIBBS and request.gibbs.ball is None
@@ -44,8 +45,27 @@ def uses_scores(request: Request, mechanism: str, sampler: str, theorem: str) ->
             raise PremiseError(
                 f"mechanism = {SCORES!r}: scores of {request.model.name} are not bounded; use 'stages' or its draws"
             )
+        if not free:
+            fail("mechanism", mechanism, "'stages' with a sampler, a theorem or a prior radius of your own; or leave these out")
         return True
-    return able and mechanism == "auto" and request.purpose == "estimate" and (sampler, theorem) == ("auto", "auto")
+    return able and free and mechanism == "auto" and request.purpose == "estimate"
+
+
+def refuse_options(uncertainty: float | str, loss: str) -> None:
+    """Refuse what only noisy scores understand."""
+    for name, value in (("uncertainty", uncertainty), ("loss", loss)):
+        if value != "auto":
+            fail(name, value, "left out here: it is an option of purpose='estimate' by mechanism='noisy-scores'")
+
+
+def kept_by(rule: ScoreRule) -> float:
+    """Return the share that a rule keeps for uncertainty."""
+    return rule.moment + rule.point if rule.point > 0 else 0.0
+
+
+def logistic(model: Model) -> bool:
+    """Whether the calibrated loss is one for this model: that of two labels."""
+    return isinstance(model, GibbsModel) and isinstance(model.loss, LogisticLoss)
 
 
 def score_stage(request: Request, uncertainty: float | str, loss: str) -> Stage:
@@ -63,7 +83,7 @@ def score_stage(request: Request, uncertainty: float | str, loss: str) -> Stage:
     gap = score_gap(constants, request.adjacency) / bound
     mu = gap * bound * math.sqrt(beta)
     signal = 2 * rows * mu / (gap * d)
-    clip = _clip(request, loss, gap, mu, signal, rows)
+    clip = _clip(request, loss, noise=(10 * gap**2 * d / (rows * mu**2)) ** (1 / 3), signal=signal)
     slope = _slope(request, clip)
     ridge = gap / (2 * mu) * max(0.45 * signal ** (-1 / 3), 0.16) * bound
     length = max(2, math.ceil(math.sqrt(4 * slope * rows / ridge)))
@@ -74,15 +94,14 @@ def score_stage(request: Request, uncertainty: float | str, loss: str) -> Stage:
     return Stage(beta, tuple(request.ones().tolist()), request.origin(), 1, scores=rule)
 
 
-def _clip(request: Request, loss: str, gap: float, mu: float, signal: float, rows: int) -> float | None:
+def _clip(request: Request, loss: str, *, noise: float, signal: float) -> float | None:
     """Return C of the calibrated loss, or None for the model's own."""
-    logistic = isinstance(request.gibbs.loss, LogisticLoss)
-    choice("loss", loss, ("auto", "calibrated", "logistic") if logistic else ("auto",))
-    if not logistic or loss == "logistic":
+    two_labels = logistic(request.model)
+    choice("loss", loss, ("auto", "calibrated", "logistic") if two_labels else ("auto",))
+    if not two_labels or loss == "logistic":
         return None
-    noise = (10 * gap**2 * request.parameters / (rows * mu**2)) ** (1 / 3)
     clip = max(1 - 0.5 * min(1.0, noise), 1 - 0.5 * min(1.0, math.sqrt(64 / signal)))
-    return round(clip, 6)
+    return float(round(clip, 6))
 
 
 def _slope(request: Request, clip: float | None) -> float:

@@ -58,6 +58,8 @@ def excess_risk_bound(*, inverse_temperature: float, prior_precision: float, rad
 def typical_sd(plan: Plan, n: int) -> tuple[float | None, str]:
     """Return the standard deviation of a draw to be expected (scaled units) with n records, and when; None if nobody can say."""
     model, stage = plan.model, plan.stages[-1]
+    if stage.scores is not None:
+        return _error_of_scores(plan, n)
     if isinstance(model, StatesSpread):
         return model.typical_sd(n, stage.inverse_temperature), model.typical_case
     if not isinstance(model, GibbsModel) or not math.isfinite(model.loss.smoothness):
@@ -69,13 +71,20 @@ def typical_sd(plan: Plan, n: int) -> tuple[float | None, str]:
     return spread, "if rows spread evenly over all directions"
 
 
+def _error_of_scores(plan: Plan, n: int) -> tuple[float | None, str]:
+    """Return the standard deviation per parameter that noise alone gives a point found by noisy scores: 1/(√β h̄n/d)."""
+    rule, d = plan.scores, plan.model.parameters
+    curvature = n * rule.slope / 2 / d
+    return 1 / (math.sqrt(plan.inverse_temperature) * curvature), "if rows spread evenly over all directions"
+
+
 def predict_utility(plan: Plan) -> Utility:
     """Return what the plan's posterior can be expected to be worth."""
     stage = plan.stages[-1]
     noise, case, risk = None, "", None
     if plan.n is not None:
         noise, case = typical_sd(plan, plan.n)
-        around_public_centre = stage.steps is None and stage.prior_centre is not None
+        around_public_centre = stage.steps is None and stage.prior_centre is not None and stage.scores is None
         if stage.prior_precision and plan.prior_radius is not None and around_public_centre:
             risk = excess_risk_bound(
                 inverse_temperature=stage.inverse_temperature,
@@ -85,7 +94,7 @@ def predict_utility(plan: Plan) -> Utility:
                 n=plan.n,
             )
     return Utility(
-        prior_sd=1 / math.sqrt(min(stage.prior_precision)) if stage.prior_precision else None,
+        prior_sd=1 / math.sqrt(min(stage.prior_precision)) if stage.prior_precision and stage.scores is None else None,
         noise_sd=noise,
         excess_risk=risk,
         advantage=plan.guarantee.advantage(),

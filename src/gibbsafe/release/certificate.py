@@ -19,7 +19,7 @@ from gibbsafe.planning.facts import describe_prior
 from gibbsafe.planning.first_edition import ROUNDING, by_first_edition
 from gibbsafe.privacy import Adjacency
 from gibbsafe.release.describe import describe_certificate
-from gibbsafe.samplers import SAMPLERS
+from gibbsafe.samplers import SAMPLERS, noisy_scores
 from gibbsafe.theorems import Constants
 from gibbsafe.theorems.constants import as_blocks
 
@@ -65,7 +65,7 @@ class Certificate(Document):
 
 def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
     """State what a release under ``plan`` guarantees. Everything here follows from the plan, but for how it was run."""
-    constants, sampler = plan.constants, SAMPLERS[plan.sampler]
+    constants = plan.constants
     unit = "one record" if plan.rows_per_person == 1 else f"one person with at most {plan.rows_per_person} records"
     premises = [
         {"statement": premise.statement, "status": "checked" if premise.checked else "asserted"}
@@ -100,10 +100,11 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
                     "steps": each.steps,
                     "slack": each.slack,
                     "guarantee": claim.to_dict(),
+                    **({} if each.scores is None else {"scores": asdict(each.scores)}),
                 }
                 for each, claim in zip(plan.stages, plan.stage_guarantees, strict=True)
             ],
-            "sampler": {"name": plan.sampler, "proved": sampler.proved_within_slack if plan.slack else sampler.proved},
+            "sampler": {"name": plan.sampler, "proved": _proved(plan)},
             "slack": plan.slack,
             "grid": plan.grid,
             "draws": plan.draws,
@@ -139,6 +140,14 @@ def _(model: GibbsModel, constants: Constants, adjacency: Adjacency) -> dict[str
         "self_concordance": ratio if math.isfinite(ratio) else None,
         "units": "scaled: encoded rows, intercept included, have norm at most 1",
     }
+
+
+def _proved(plan: Plan) -> str:
+    """Return what is proved of how the release is made."""
+    if plan.mechanism == "noisy-scores":
+        return noisy_scores.PROVED
+    sampler = SAMPLERS[plan.sampler]
+    return sampler.proved_within_slack if plan.slack else sampler.proved
 
 
 def _claim(plan: Plan) -> JSON:

@@ -15,7 +15,7 @@ from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import require_readable
 from gibbsafe.data.stream import check_count, encode_records
-from gibbsafe.errors import DomainError, guarded, showing_values
+from gibbsafe.errors import DomainError, PremiseError, guarded, showing_values
 from gibbsafe.planning import Plan
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.protocols import Posterior
@@ -26,6 +26,7 @@ from gibbsafe.randomness import use
 from gibbsafe.release.certificate import certify
 from gibbsafe.release.releases import CuratorDiagnostics, Release
 from gibbsafe.samplers import SAMPLERS, Diagnostics
+from gibbsafe.samplers.noisy_scores import Answers, ask
 
 __all__ = ["Ledger", "draw_stage", "release"]
 
@@ -87,10 +88,30 @@ def release(
         read = _Reading(plan, data, options, persons, memory)
         blocks, charge = read.after_charging(ledger) if untrusted else read.before_charging(ledger)
         with sampling_bar(progress, sum(stage.draws for stage in plan.stages)) as report:
-            on_grid, diagnostics = guarded(
-                lambda: _draw_stages(plan, blocks, random, report), "sampling: failed, a charge stands", trusted=()
-            )
-    return _certified(plan, on_grid, CuratorDiagnostics(diagnostics), charge, randomness, storage)
+            made = guarded(lambda: carried_out(plan, blocks, random, report), "sampling: failed, a charge stands", trusted=())
+    return _certified(plan, made, charge, randomness, storage)
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What carrying out a plan gave: draws or a point on the plan's grid (scaled), the answers to scores, and diagnostics."""
+
+    on_grid: Floats
+    diagnostics: CuratorDiagnostics
+    answers: Answers | None = None
+
+
+def carried_out(plan: Plan, blocks: RowBlocks, generator: np.random.Generator, report: Progress | None = None) -> Made:
+    """Draw from every stage, or ask every score: for releases and audits alike."""
+    if plan.mechanism != "noisy-scores":
+        on_grid, diagnostics = _draw_stages(plan, blocks, generator, report)
+        return Made(on_grid, CuratorDiagnostics(diagnostics))
+    (stage,) = plan.stages
+    posterior = plan.model.posterior(blocks, stage, np.zeros(plan.model.parameters))
+    if not isinstance(posterior, GibbsPosterior):
+        raise PremiseError(f"mechanism: {plan.model.name} has no records of which scores are asked")
+    answers, path = ask(posterior, stage, plan.moment_ratio, generator, report)
+    return Made(np.round(path.point[None] / plan.grid) * plan.grid, CuratorDiagnostics(()), answers)
 
 
 def _require_account(ledger: Ledger | None, show_values: bool, untrusted: bool) -> None:
@@ -119,7 +140,8 @@ class _Reading:
     def _encoded(self) -> RowBlocks:
         model = self.plan.model
         blocks = encode_records(model, self.data, self.options, unit=self.unit, persons=self.persons, memory=self.memory)
-        merged = SAMPLERS[self.plan.sampler].posterior is GibbsPosterior  # which counts weighted rows
+        sampler = SAMPLERS.get(self.plan.sampler)
+        merged = sampler is None or sampler.posterior is GibbsPosterior  # which counts weighted rows
         return merge_identical(blocks) if merged else blocks
 
     def before_charging(self, ledger: Ledger | None) -> tuple[RowBlocks, object]:
@@ -161,14 +183,13 @@ def draw_stage(  # noqa: PLR0917 - what a sampler takes, and whose grid it is ro
     return np.round(scaled / plan.grid) * plan.grid, diagnostics
 
 
-def _certified(  # noqa: PLR0917 - all that a release is made of
-    plan: Plan, on_grid: Floats, diagnostics: CuratorDiagnostics, charge: object, randomness: str, storage: str
-) -> Release:
+def _certified(plan: Plan, made: Made, charge: object, randomness: str, storage: str) -> Release:
     """Return the release in the user's units, with its certificate, and tell the ledger."""
-    draws = plan.model.to_original(on_grid)
+    draws = plan.model.to_original(made.on_grid)
     draws.flags.writeable = False
     certificate = certify(plan, randomness=randomness, storage=storage)
-    released = Release(plan, certificate, draws, diagnostics, getattr(charge, "receipt", None))
+    receipt = getattr(charge, "receipt", None)
+    released = Release(plan, certificate, draws, made.diagnostics, receipt, answers=made.answers)
     if hasattr(charge, "settle"):
         charge.settle(released)
     return released

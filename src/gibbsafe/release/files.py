@@ -16,10 +16,13 @@ from gibbsafe.models.base import require_size
 from gibbsafe.planning import Plan
 from gibbsafe.release.certificate import Certificate, check_certificate
 from gibbsafe.release.signing import check_receipt, check_signature
+from gibbsafe.release.transcripts import transcript_from_dict
+from gibbsafe.samplers.noisy_scores import Answers
 
 __all__ = ["FORMAT", "Checked", "check_release", "digest", "read_release"]
 
-FORMAT = "gibbsafe/release/1"
+#: Releases of draws, and of an estimate with the transcript of its scores.
+FORMAT, SCORES_FORMAT = "gibbsafe/release/1", "gibbsafe/release/2"
 FIELDS = {"format", "plan", "certificate", "parameters", "draws", "sha256"}
 #: What a release may have besides: the ledger's receipt, and a signature over all the rest.
 OPTIONAL = {"charge", "signature"}
@@ -44,15 +47,18 @@ class Checked:
     draws: Floats
     charge: Document | None
     signature: Document | None
+    answers: Answers | None = None
 
 
 def check_release(content: object) -> Checked:
     """Return what a release file says if hash, claim and draws are those of its own plan; raise `CertificateError` otherwise."""
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    if not isinstance(content, dict) or content.get("format") not in (FORMAT, SCORES_FORMAT):
         found = content.get("format") if isinstance(content, dict) else type(content).__name__
-        raise CertificateError(f"format = {found!r}: not a release of this version ({FORMAT})")
-    if set(content) - OPTIONAL != FIELDS:
-        raise CertificateError(f"release fields {', '.join(sorted((set(content) - OPTIONAL) ^ FIELDS))}: missing or unknown")
+        raise CertificateError(f"format = {found!r}: not a release of this version ({FORMAT} or {SCORES_FORMAT})")
+    asks = content["format"] == SCORES_FORMAT
+    fields = FIELDS | {"transcript"} if asks else FIELDS
+    if set(content) - OPTIONAL != fields:
+        raise CertificateError(f"release fields {', '.join(sorted((set(content) - OPTIONAL) ^ fields))}: missing or unknown")
     body = {name: value for name, value in content.items() if name not in ("sha256", "signature")}
     try:
         if digest(body) != content["sha256"]:
@@ -63,7 +69,10 @@ def check_release(content: object) -> Checked:
     plan = Plan.from_dict(content["plan"])
     certificate = check_certificate(content["certificate"], plan)
     charge, signature = check_receipt(content.get("charge")), check_signature(content.get("signature"))
-    return Checked(plan, certificate, _check_draws(plan, content), charge, signature)
+    if asks != (plan.mechanism == "noisy-scores"):
+        raise CertificateError("transcript: of an estimate by noisy scores, and of nothing else")
+    answers = transcript_from_dict(content["transcript"], plan) if asks else None
+    return Checked(plan, certificate, _check_draws(plan, content), charge, signature, answers)
 
 
 def _check_size(content: Document) -> None:

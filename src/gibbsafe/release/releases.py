@@ -16,8 +16,10 @@ from gibbsafe.models.capabilities import Predicts, PredictsProbabilities
 from gibbsafe.planning import Plan
 from gibbsafe.release.certificate import Certificate
 from gibbsafe.release.describe import describe_draws
-from gibbsafe.release.files import FORMAT, check_release, digest, read_release
+from gibbsafe.release.files import FORMAT, SCORES_FORMAT, check_release, digest, read_release
 from gibbsafe.release.signing import require_signer
+from gibbsafe.release.transcripts import transcript_to_dict
+from gibbsafe.samplers.noisy_scores import Answers
 
 if TYPE_CHECKING:
     from gibbsafe.population import Intervals
@@ -51,6 +53,8 @@ class Release:
     #: Which entry of which ledger paid for it (`gibbsafe.ledger.Charge`), and who signed it (`release.signing`).
     charge: Document | None = field(default=None, repr=False)
     signature: Document | None = field(default=None, repr=False)
+    #: The transcript of an estimate by noisy scores: all that left the data (`gibbsafe.samplers.noisy_scores`).
+    answers: Answers | None = field(default=None, repr=False)
 
     # -- questions -----------------------------------------------------------------------------------------------
 
@@ -132,12 +136,13 @@ class Release:
     def to_dict(self) -> JSON:
         """Return the release file's content, hash included."""
         content = {
-            "format": FORMAT,
+            "format": FORMAT if self.answers is None else SCORES_FORMAT,
             "plan": self.plan.to_dict(),
             "certificate": self.certificate.to_dict(),
             "parameters": list(self.parameters),
             "draws": self.draws.tolist(),
         }
+        content |= {} if self.answers is None else {"transcript": transcript_to_dict(self.answers)}
         content |= {} if self.charge is None else {"charge": dict(self.charge)}
         content |= {"sha256": digest(content)}
         return content if self.signature is None else content | {"signature": dict(self.signature)}
@@ -159,7 +164,7 @@ class Release:
 
     def __setstate__(self, state: JSON) -> None:
         restored = _restored(state["content"])
-        for name in ("plan", "certificate", "draws", "charge", "signature"):
+        for name in ("plan", "certificate", "draws", "charge", "signature", "answers"):
             object.__setattr__(self, name, getattr(restored, name))
         object.__setattr__(self, "_diagnostics", None)
 
@@ -170,4 +175,5 @@ class Release:
 
 def _restored(content: object) -> Release:
     checked = check_release(content)
-    return Release(checked.plan, checked.certificate, checked.draws, None, checked.charge, checked.signature)
+    told = checked.charge, checked.signature, checked.answers
+    return Release(checked.plan, checked.certificate, checked.draws, None, *told)

@@ -25,7 +25,7 @@ from gibbsafe.progress import Progress
 from gibbsafe.samplers.score_path import ScorePath
 from gibbsafe.theorems.noisy_scores import BLOCK_ROWS, REACH
 
-__all__ = ["Answers", "PROVED", "Records", "ask", "replay"]
+__all__ = ["PROVED", "Answers", "Records", "ask", "replay"]
 
 #: What a certificate says of the mechanism.
 PROVED = (
@@ -72,7 +72,7 @@ class Records:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """All that leaves the data: the path's scores (T, p), the second moment and the score at the pilot where the rule has shares."""
+    """All that leaves the data: the path's scores (T, p), and where the rule has shares the second moment and the last score."""
 
     scores: Floats
     moment: Floats | None = None

@@ -1,10 +1,10 @@
 """The points at which noisy scores are asked: each a function of the answers before, so that a file of answers gives them again.
 
 Accelerated steps with averaging: with a_t = t and A_t = t(t + 1)/2, x_t = ((A_t − a_t)θ̄ + a_t v)/A_t is asked, v moves by
-−(t/2) P⁻¹ times the answer, and θ̄ by averaging. Scores of the middle of the path have the largest shares, f_t ∝ t(1 − (t − ½)/T):
-the taper makes the mean of the points, weighted by shares, the estimate of least noise for its bias. P = h̄n·I, or h̄ times the noisy
-second moment where there is one, its eigenvalues kept within what T steps can use. A path whose points run far while most of the
-budget is left is made longer.
+−(t/2) P⁻¹ times the answer, and θ̄ by averaging. Scores of the middle of the path have the largest shares,
+f_t ∝ t(1 − (t − ½)/T): the taper makes the mean of the points, weighted by shares, the estimate of least noise for its bias.
+P = h̄n·I, or h̄ times the noisy second moment where steps go by that, its eigenvalues kept within what T steps can use. A path
+whose points run far while most of the budget is left is made longer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gibbsafe.theorems.noisy_scores import REACH
 
 __all__ = ["MOST_SCORES", "ScorePath"]
 
-#: The longest path, the share of the budget that must be left for one to be made longer, and the size of θ̄ in units of √d that does.
+#: The longest path; the share of the budget that must be left for one to be made longer, and |θ̄|/√d from which on it is.
 MOST_SCORES = 800
 LEFT, FAR = 0.6, 2.0
 

@@ -63,8 +63,8 @@ class NoisyScores(Theorem):
     r"""A transcript of noisy scores is μ-GDP with μ = G√β, however points and shares were chosen from the answers before.
 
     **Mechanism.** Answer t is q(x_t) + σ_t N(0, I), q(x) = Σᵢ ψ(zᵢ, x) zᵢ with ‖ψz‖ ≤ L, σ_t = 1/√(βf_t); once, L·Σ w zzᵀ
-    with symmetric noise of scale (G_M/G)/√(βf_M). The point x_t and the share f_t are functions of the answers before; shares sum to
-    at most 1.
+    with symmetric noise of scale (G_M/G)/√(βf_M). The point x_t and the share f_t are functions of the answers before; shares
+    sum to at most 1.
     **Proof.** One record moves q by at most G in norm, whatever x: answer t is G/σ_t = G√(βf_t) -GDP given those before, and
     adaptive Gaussian mechanisms whose Σμ_t² stays below a fixed cap μ² = G²β are μ-GDP together (the filter of
     `gibbsafe.privacy`). The terms L·w zzᵀ have Frobenius norm at most L and non-negative inner products, so a replacement moves

@@ -1,0 +1,65 @@
+"""The transcript of noisy scores as it stands in a release file: the answers alone, from which the points follow."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gibbsafe._types import JSON, Floats
+from gibbsafe.errors import CertificateError, PremiseError
+from gibbsafe.planning import Plan
+from gibbsafe.samplers.noisy_scores import Answers, replay
+from gibbsafe.samplers.score_path import MOST_SCORES, ScorePath
+
+__all__ = ["path_of", "transcript_from_dict", "transcript_to_dict"]
+
+
+def transcript_to_dict(answers: Answers) -> JSON:
+    """Return the answers as plain data: the path's scores, and what else was asked."""
+    return {
+        "scores": answers.scores.tolist(),
+        "moment": None if answers.moment is None else answers.moment.tolist(),
+        "last": None if answers.last is None else answers.last.tolist(),
+    }
+
+
+def transcript_from_dict(content: object, plan: Plan) -> Answers:
+    """Rebuild the answers, every size checked against the plan, and the path that the rule makes of them."""
+    if not isinstance(content, dict) or set(content) != {"scores", "moment", "last"}:
+        raise CertificateError("transcript: must have scores, moment and last")
+    d, rule = plan.model.parameters, plan.scores
+    scores = _table(content["scores"], d, "scores")
+    if not 1 <= len(scores) <= MOST_SCORES:
+        raise CertificateError(f"transcript: {len(scores)} scores, where a path has 1 to {MOST_SCORES}")
+    for name, share in (("moment", rule.moment), ("last", rule.point)):
+        if (content[name] is None) != (share == 0):
+            raise CertificateError(f"transcript: {name} is asked with a share of {share:g} of the budget")
+    moment = None if content["moment"] is None else _table(content["moment"], d, "moment")
+    if moment is not None and (moment.shape != (d, d) or not np.array_equal(moment, moment.T)):
+        raise CertificateError(f"transcript: moment must be a symmetric table of {d} by {d}")
+    last = None if content["last"] is None else _table([content["last"]], d, "last")[0]
+    answers = Answers(scores, moment, last)
+    try:
+        path_of(plan, answers)
+    except PremiseError as error:
+        raise CertificateError(str(error)) from error
+    return answers
+
+
+def path_of(plan: Plan, answers: Answers) -> ScorePath:
+    """Return the path whose answers these are."""
+    rule, bound = plan.scores, plan.request().gibbs.loss.lipschitz
+    scale = plan.moment_ratio / math.sqrt(plan.inverse_temperature * rule.moment) if rule.moment > 0 else 0.0
+    return replay(rule, bound, answers, scale)
+
+
+def _table(rows: object, width: int, name: str) -> Floats:
+    """Return a table of finite numbers, each written as one."""
+    listed = isinstance(rows, list) and all(isinstance(row, list) and len(row) == width for row in rows)
+    if not listed or not all(type(x) is float or type(x) is int for row in rows for x in row):  # type: ignore[attr-defined]
+        raise CertificateError(f"transcript: {name} must have rows of {width} numbers each")
+    table = np.array(rows, dtype=np.float64).reshape(-1, width)
+    if not np.isfinite(table).all():
+        raise CertificateError(f"transcript: {name} must be finite")
+    return table
