@@ -17,18 +17,19 @@ __all__ = ["BLOCK_ROWS", "MOST_ROWS", "REACH", "moment_gap", "rounding", "score_
 #: units) points may lie: what the rounding of a sum is bounded by.
 BLOCK_ROWS = 8192
 MOST_ROWS = 10**8
-REACH = 1e4
+REACH = 1e3
 
 
 def rounding(rows: int, parameters: int, *, lipschitz: float, smoothness: float) -> float:
     """Return an upper bound on the norm by which a computed sum of scores of norm at most L differs from the exact one.
 
-    Per coordinate n terms of size at most L are added, block by block: n·L·u·(B + n/B + 8) at most, u = 2⁻⁵³ (Higham 2002, §4.2).
-    A slope is computed at a predictor that errs by at most (p + 2)·u·‖z‖‖x‖, which moves it by the smoothness times that, and
-    itself errs by 8 roundings. The bound is the same for every data set of at most n rows.
+    Coordinate j of the sum errs by at most (B + n/B + 8)·u·Σᵢ|tᵢⱼ|, terms being added block by block, u = 2⁻⁵³ (Higham 2002, §4.2);
+    the norm of these over j is at most the same times Σᵢ‖tᵢ‖ ≤ nL. A slope is computed at a predictor that errs by at most
+    (p + 2)·u·‖z‖‖x‖, which moves it by the smoothness times that, and itself errs by 8 roundings; so each term's vector does. The
+    bound is the same for every data set of at most n rows.
     """
     per_term = lipschitz * (BLOCK_ROWS + rows / BLOCK_ROWS + 16) + max(lipschitz, smoothness) * (parameters + 2) * REACH
-    return up(up(math.sqrt(parameters) * rows * per_term * 2.0**-52))
+    return up(up(rows * per_term * 2.0**-53 * (1 + 1e-6)))
 
 
 def score_gap(constants: Constants, adjacency: Adjacency) -> float:
@@ -43,8 +44,7 @@ def moment_gap(constants: Constants, adjacency: Adjacency) -> float:
     Terms have non-negative inner products, so two different ones are at most √2 times the larger apart.
     """
     factor = up(math.sqrt(2)) if adjacency == Adjacency.REPLACE_ONE else 1.0
-    wide = math.sqrt(constants.need("dimension")[0])
-    return up(up(factor * _single(constants)) + 2 * wide * _rounding(constants, adjacency))
+    return up(up(factor * _single(constants)) + 2 * _rounding(constants, adjacency))
 
 
 def _single(constants: Constants) -> float:
