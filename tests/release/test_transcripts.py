@@ -57,7 +57,14 @@ def test_what_was_altered_is_refused(release):
     d = len(scores[0])
     cases = {
         ("transcript",): [None, [], {"scores": scores}],
-        ("transcript", "scores"): [[], scores[:-1], [*scores, scores[0]], [row[:-1] for row in scores], "x", [[True] * d] * len(scores)],
+        ("transcript", "scores"): [
+            [],
+            scores[:-1],
+            [*scores, scores[0]],
+            [row[:-1] for row in scores],
+            "x",
+            [[True] * d] * len(scores),
+        ],
         ("transcript", "moment"): [None, [[1.0]], np.arange(float(d * d)).reshape(d, d).tolist()],
         ("transcript", "last"): [None, [1.0], ["1"] * d],
         ("transcript", "scores", 0, 0): [math.inf, "1.0", None],

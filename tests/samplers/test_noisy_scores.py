@@ -76,7 +76,9 @@ def test_one_record_moves_a_score_by_at_most_twice_its_bound(name):
     for size in (0.0, 1.0, 30.0):
         point = size * rng.standard_normal(4)
         sums = [
-            Records(Blocks(blocks.rows[k : k + 1], None if blocks.targets is None else blocks.targets[k : k + 1]), model.loss, rule)
+            Records(
+                Blocks(blocks.rows[k : k + 1], None if blocks.targets is None else blocks.targets[k : k + 1]), model.loss, rule
+            )
             for k in range(0, N, 7)
         ]
         assert max(np.linalg.norm(each.score(point)) for each in sums) <= bound * (1 + 1e-12)

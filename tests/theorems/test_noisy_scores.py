@@ -21,7 +21,13 @@ BOTH = ("replace-one", "add-remove")
 
 
 def constants(lipschitz=1.0, rows=1000, dimension=5, **more):
-    return Constants(lipschitz=lipschitz, n=rows, dimension=dimension, smoothness=0.25 * lipschitz if isinstance(lipschitz, float) else 0.25, **more)
+    return Constants(
+        lipschitz=lipschitz,
+        n=rows,
+        dimension=dimension,
+        smoothness=0.25 * lipschitz if isinstance(lipschitz, float) else 0.25,
+        **more,
+    )
 
 
 @pytest.mark.parametrize(("adjacency", "factor", "of_moment"), [("replace-one", 2.0, math.sqrt(2)), ("add-remove", 1.0, 1.0)])
@@ -51,7 +57,9 @@ def test_blocks_of_lipschitz_constants_count_together(adjacency):
 def test_rows_of_a_person_count_each(adjacency):
     model = gs.models.LogisticRegression(dimension=2)
     prices = [
-        gs.plan(model, gs.Budget(1.0, 1e-6), n=500, adjacency=adjacency, purpose="estimate", rows_per_person=k).inverse_temperature
+        gs.plan(
+            model, gs.Budget(1.0, 1e-6), n=500, adjacency=adjacency, purpose="estimate", rows_per_person=k
+        ).inverse_temperature
         for k in (1, 3)
     ]
     assert prices[0] / prices[1] == pytest.approx(9, rel=1e-3)
@@ -87,7 +95,9 @@ def test_flipping_one_label_reaches_the_claim():
     """C = ½ at the start: a row of norm 1 moves the score by 2, all that is claimed but for rounding."""
     rule = ScoreRule(0.5, 1, 1.0, 1.0, 1, 0.0, 0.0, False)
     row = np.array([[0.6, 0.8]])
-    moved = Records(Blocks(row), LogisticLoss(), rule).score(np.zeros(2)) - Records(Blocks(-row), LogisticLoss(), rule).score(np.zeros(2))
+    moved = Records(Blocks(row), LogisticLoss(), rule).score(np.zeros(2)) - Records(Blocks(-row), LogisticLoss(), rule).score(
+        np.zeros(2)
+    )
     gap = score_gap(constants(rows=1, dimension=2), gs.Adjacency.REPLACE_ONE)
     assert np.linalg.norm(moved) <= gap
     assert np.linalg.norm(moved) >= gap * (1 - 1e-6)

@@ -13,19 +13,19 @@ import numpy as np
 
 from gibbsafe._json import agrees, parse_json
 from gibbsafe._types import JSON, Document, Floats
-from gibbsafe._validate import choice, count, fail, positive
+from gibbsafe._validate import choice, count, positive
 from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.models import GaussianPrior, Model, model_from_dict
 from gibbsafe.models.base import require_size
-from gibbsafe.planning.conditions import MOST_RECORDS, coarse, require_conditioning
+from gibbsafe.planning.conditions import MOST_RECORDS, require_conditioning
 from gibbsafe.planning.describe import describe_plan
-from gibbsafe.planning.facts import default_radius, grid_of
+from gibbsafe.planning.facts import grid_of
 from gibbsafe.planning.files import stage_from_dict, stage_to_dict
 from gibbsafe.planning.first_edition import by_first_edition, priced_anew, readable
 from gibbsafe.planning.prices import price, stage_constants
-from gibbsafe.planning.requests import Request
+from gibbsafe.planning.requests import Request, requested
 from gibbsafe.planning.rules import choose, work_of
-from gibbsafe.planning.scores import SCORES, kept_by, logistic, refuse_options, score_stage, uses_scores
+from gibbsafe.planning.scores import SCORES, by_scores, kept_by, logistic, refuse_options, uses_scores
 from gibbsafe.planning.utility import Utility, predict_utility
 from gibbsafe.posteriors.stage import ScoreRule, Stage
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
@@ -326,11 +326,10 @@ def plan(
         inverse_temperature: price this β instead of solving for the largest (over budget: `BudgetError`).
         rows_per_person: a public cap; the unit of privacy is then a person with at most this many rows.
         mechanism: of an estimate: ``"noisy-scores"`` asks sums of scores with noise (by default where scores are bounded and
-            neither sampler, theorem nor radius is named), ``"stages"`` draws in stages, each centred at the draw before.
+            neither sampler, theorem, radius nor several draws are), ``"stages"`` draws in stages, each centred at the draw before.
         uncertainty: the share of the budget that noisy scores keep for saying how far off the point is; 0: all for the point.
         loss: of a model with two labels: ``"calibrated"`` by a public rule (default) or ``"logistic"``.
-
-    The default prior, the temperature and the stages are set by the rules of `gibbsafe.planning.schedules`.
+    Prior, temperature and stages are set by the rules of `gibbsafe.planning`.
 
     >>> import gibbsafe as gs
     >>> model = gs.models.LogisticRegression(dimension=20)
@@ -338,12 +337,11 @@ def plan(
     >>> made.theorem.name, made.sampler, round(made.guarantee.mu, 6)
     ('proximal-last-iterate', 'proximal', 0.236704)
     """
-    request = _requested(model, budget, n, adjacency, draws, purpose, prior_radius, rows_per_person)
+    request = requested(model, budget, n, adjacency, draws, purpose, prior_radius, rows_per_person)
     free = prior_radius is None and (sampler, theorem) == ("auto", "auto")
     if uses_scores(request, mechanism, free):
         request.require_default(prior, inverse_temperature)
-        chosen, priced = SCORES, get(SCORES)
-        stages: tuple[Stage, ...] = (score_stage(request, uncertainty, loss),)
+        chosen, priced, stages = by_scores(request, uncertainty, loss)
     else:
         refuse_options(uncertainty, loss)
         chosen, priced, stages = choose(request, sampler, theorem, prior, inverse_temperature)
@@ -371,32 +369,3 @@ def _settled(request: Request, theorem: Theorem, sampler: str, stages: tuple[Sta
         stages=stages,
         grid=grid_of(request.model, stages),
     )
-
-
-def _requested(  # noqa: PLR0917 - what `plan` was asked
-    model: Model,
-    budget: Budget,
-    n: int | None,
-    adjacency: Adjacency | str,
-    draws: int,
-    purpose: str,
-    prior_radius: float | None,
-    rows_per_person: int,
-) -> Request:
-    """Return the request, every part of it checked."""
-    if not isinstance(model, Model):
-        fail("model", model, "a model of gibbsafe.models")
-    if not isinstance(budget, Budget):
-        fail("budget", budget, "a gibbsafe.Budget")
-    relation, draws, cap = Adjacency.of(adjacency), count("draws", draws), count("rows_per_person", rows_per_person)
-    purpose = choice("purpose", purpose, ("posterior", "estimate"))
-    if n is not None or relation == Adjacency.REPLACE_ONE:
-        n = count("n", n)
-    if n is not None and relation == Adjacency.ADD_REMOVE:
-        n = coarse(n)
-    radius = default_radius(model)
-    if prior_radius is not None:
-        radius, default = positive("prior_radius", prior_radius), radius
-        if default is None:
-            fail("prior_radius", prior_radius, f"left out: the prior of {model.name} is part of its declaration")
-    return Request(model, budget, relation, draws, n=n, rows_per_person=cap, radius=radius, purpose=purpose)

@@ -15,16 +15,17 @@ import numpy as np
 
 from gibbsafe._numerics import down, up
 from gibbsafe._types import Floats
-from gibbsafe._validate import fail, positive
+from gibbsafe._validate import choice, count, fail, positive
 from gibbsafe.errors import BudgetError, PremiseError
 from gibbsafe.models.base import Model
-from gibbsafe.planning.facts import GibbsFacts
+from gibbsafe.planning.conditions import coarse
+from gibbsafe.planning.facts import GibbsFacts, default_radius
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency, Budget
 from gibbsafe.samplers.work import PublicPosterior
 from gibbsafe.theorems import Constants, Theorem, compare, get, priced_by
 
-__all__ = ["DEFAULT", "LANGEVIN", "PROXIMAL", "WITHIN_SLACK", "Request"]
+__all__ = ["DEFAULT", "LANGEVIN", "PROXIMAL", "WITHIN_SLACK", "Request", "requested"]
 
 LANGEVIN = "langevin-last-iterate"
 PROXIMAL = "proximal-last-iterate"
@@ -175,3 +176,32 @@ class Request:
         loss, beta, reach = facts.loss, stage.inverse_temperature, facts.row_reach(np.array(stage.prior_precision))
         constrained = facts.ball is not None
         return PublicPosterior(self.parameters, beta, reach, loss.smoothness, loss.self_concordance, rows, constrained)
+
+
+def requested(  # noqa: PLR0917 - what `plan` was asked
+    model: Model,
+    budget: Budget,
+    n: int | None,
+    adjacency: Adjacency | str,
+    draws: int,
+    purpose: str,
+    prior_radius: float | None,
+    rows_per_person: int,
+) -> Request:
+    """Return the request, every part of it checked."""
+    if not isinstance(model, Model):
+        fail("model", model, "a model of gibbsafe.models")
+    if not isinstance(budget, Budget):
+        fail("budget", budget, "a gibbsafe.Budget")
+    relation, draws, cap = Adjacency.of(adjacency), count("draws", draws), count("rows_per_person", rows_per_person)
+    purpose = choice("purpose", purpose, ("posterior", "estimate"))
+    if n is not None or relation == Adjacency.REPLACE_ONE:
+        n = count("n", n)
+    if n is not None and relation == Adjacency.ADD_REMOVE:
+        n = coarse(n)
+    radius = default_radius(model)
+    if prior_radius is not None:
+        radius, default = positive("prior_radius", prior_radius), radius
+        if default is None:
+            fail("prior_radius", prior_radius, f"left out: the prior of {model.name} is part of its declaration")
+    return Request(model, budget, relation, draws, n=n, rows_per_person=cap, radius=radius, purpose=purpose)

@@ -20,10 +20,10 @@ from gibbsafe.models.base import GibbsModel, Model
 from gibbsafe.models.capabilities import BoundedScores
 from gibbsafe.planning.requests import Request
 from gibbsafe.posteriors.stage import ScoreRule, Stage
-from gibbsafe.theorems import Kind, get
+from gibbsafe.theorems import Kind, Theorem, get
 from gibbsafe.theorems.noisy_scores import score_gap
 
-__all__ = ["SCORES", "kept_by", "logistic", "refuse_options", "score_stage", "uses_scores"]
+__all__ = ["SCORES", "by_scores", "kept_by", "logistic", "refuse_options", "score_stage", "uses_scores"]
 
 SCORES = "noisy-scores"
 #: The longest path that steps of one size make; the moment's share where only steps need it.
@@ -48,7 +48,7 @@ def uses_scores(request: Request, mechanism: str, free: bool) -> bool:
         if not free:
             fail("mechanism", mechanism, "'stages' with a sampler, a theorem or a prior radius of your own; or leave these out")
         return True
-    return able and free and mechanism == "auto" and request.purpose == "estimate"
+    return able and free and mechanism == "auto" and request.purpose == "estimate" and request.draws == 1
 
 
 def refuse_options(uncertainty: float | str, loss: str) -> None:
@@ -66,6 +66,11 @@ def kept_by(rule: ScoreRule) -> float:
 def logistic(model: Model) -> bool:
     """Whether the calibrated loss is one for this model: that of two labels."""
     return isinstance(model, GibbsModel) and isinstance(model.loss, LogisticLoss)
+
+
+def by_scores(request: Request, uncertainty: float | str, loss: str) -> tuple[str, Theorem, tuple[Stage, ...]]:
+    """Return sampler, theorem and the one stage of an estimate by noisy scores."""
+    return SCORES, get(SCORES), (score_stage(request, uncertainty, loss),)
 
 
 def score_stage(request: Request, uncertainty: float | str, loss: str) -> Stage:
@@ -108,5 +113,5 @@ def _slope(request: Request, clip: float | None) -> float:
     """Return h̄, the largest slope of a score."""
     if clip is not None:
         return max(0.25, 0.5 * (1 - clip)) / clip
-    smoothness = request.gibbs.loss.smoothness
-    return smoothness if math.isfinite(smoothness) else request.gibbs.loss.lipschitz
+    loss = request.gibbs.loss
+    return float(loss.smoothness if math.isfinite(loss.smoothness) else loss.lipschitz)

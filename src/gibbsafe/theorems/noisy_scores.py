@@ -23,10 +23,10 @@ REACH = 1e3
 def rounding(rows: int, parameters: int, *, lipschitz: float, smoothness: float) -> float:
     """Return an upper bound on the norm by which a computed sum of scores of norm at most L differs from the exact one.
 
-    Coordinate j of the sum errs by at most (B + n/B + 8)·u·Σᵢ|tᵢⱼ|, terms being added block by block, u = 2⁻⁵³ (Higham 2002, §4.2);
-    the norm of these over j is at most the same times Σᵢ‖tᵢ‖ ≤ nL. A slope is computed at a predictor that errs by at most
-    (p + 2)·u·‖z‖‖x‖, which moves it by the smoothness times that, and itself errs by 8 roundings; so each term's vector does. The
-    bound is the same for every data set of at most n rows.
+    Coordinate j of the sum errs by at most (B + n/B + 8)·u·Σᵢ|tᵢⱼ|, terms being added block by block, u = 2⁻⁵³ (Higham 2002,
+    §4.2); the norm of these over j is at most the same times Σᵢ‖tᵢ‖ ≤ nL. A slope is computed at a predictor that errs by at
+    most (p + 2)·u·‖z‖‖x‖, which moves it by the smoothness times that, and itself errs by 8 roundings; so does each term's
+    vector. The bound is the same for every data set of at most n rows.
     """
     per_term = lipschitz * (BLOCK_ROWS + rows / BLOCK_ROWS + 16) + max(lipschitz, smoothness) * (parameters + 2) * REACH
     return up(up(rows * per_term * 2.0**-53 * (1 + 1e-6)))
