@@ -73,6 +73,8 @@ class Family(Model, HasCorners, ReadsColumns, Simulates):
     """A likelihood or bounded loss with a declared prior; draws are in the user's units."""
 
     kind = Kind.FAMILY
+    #: Whether parameters are finitely many, so that no posterior is ever nearly normal.
+    finite: ClassVar[bool] = False
     #: Which fields of the declaration describe the prior.
     prior_fields: ClassVar[tuple[str, ...]] = ()
 

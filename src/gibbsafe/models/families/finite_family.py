@@ -54,6 +54,7 @@ class FiniteFamily(Family, IsLikelihood, LipschitzParameters):
 
     name = "FiniteFamily"
     metric = Metric.hamming()
+    finite = True
     prior_fields = ("points", "prior")
     points: tuple[float, ...]
     likelihood: tuple[tuple[float, ...], ...]
