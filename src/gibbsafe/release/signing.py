@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,8 +44,10 @@ STATUSES = ("active", "retired", "revoked")
 
 
 def _require_cryptography() -> None:
-    if find_spec("cryptography") is None:
-        raise GibbsafeError("signatures need the package cryptography: install it")
+    try:
+        import cryptography.hazmat.primitives.serialization  # noqa: F401 - its parts are imported where they are used
+    except ImportError as error:
+        raise GibbsafeError("signatures need the package cryptography: install it") from error
 
 
 # -- keys --------------------------------------------------------------------------------------------------------------------
