@@ -34,7 +34,7 @@ class Ledger(Protocol):
     """Whoever keeps the budget: charged before anything is sampled."""
 
     def charge(self, plan: Plan) -> object:
-        """Record the plan's price, or raise `BudgetError`; a `Receipt` that it returns is told of the release."""
+        """Record the plan's price, or raise `BudgetError`; what it returns may be `Receipted` and `Settled`."""
 
 
 @runtime_checkable
@@ -46,12 +46,17 @@ class Guarded(Ledger, Protocol):
 
 
 @runtime_checkable
-class Receipt(Protocol):
-    """A charge that goes into the release's file, and is settled by it."""
+class Receipted(Protocol):
+    """A charge that goes into the release's file."""
 
     @property
     def receipt(self) -> Document | None:
         """Which entry of which ledger paid."""
+
+
+@runtime_checkable
+class Settled(Protocol):
+    """A charge that is told of what it paid for."""
 
     def settle(self, release: Release) -> None:
         """Note what was released."""
@@ -188,8 +193,8 @@ def _certified(  # noqa: PLR0917 - all that a release is made of
     draws = plan.model.to_original(on_grid)
     draws.flags.writeable = False
     certificate = certify(plan, randomness=randomness, storage=storage)
-    if not isinstance(charge, Receipt):
-        return Release(plan, certificate, draws, diagnostics)
-    released = Release(plan, certificate, draws, diagnostics, charge.receipt)
-    charge.settle(released)
+    receipt = charge.receipt if isinstance(charge, Receipted) else None
+    released = Release(plan, certificate, draws, diagnostics, receipt)
+    if isinstance(charge, Settled):
+        charge.settle(released)
     return released
