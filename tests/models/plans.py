@@ -1,4 +1,4 @@
-"""An example of every registered model with records of its form, and the exact posteriors of its plans by quadrature."""
+"""Plans of the examples, hostile neighbours, and the exact posteriors of plans by quadrature."""
 
 import math
 
@@ -6,75 +6,21 @@ import numpy as np
 
 import gibbsafe as gs
 from gibbsafe.data.options import EncodingOptions
-from gibbsafe.models.linear.classifier import LinearClassifier
 from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.posteriors.normal import NormalPosterior
 from gibbsafe.samplers import SAMPLERS
 
-M = gs.models
-WIDE = {"dimension": 2, "radius": 2.0}
-ONE = {"dimension": 1, "intercept": False}
+from ..examples import GIBBS, REPLACE, SMALL, assemble
 
-#: One model of each name, as a curator would declare it.
-EXAMPLES = {
-    "LogisticRegression": M.LogisticRegression(**WIDE, labels=("no", "yes")),
-    "SoftHinge": M.SoftHinge(**WIDE, width=0.3),
-    "PseudoHuberRegression": M.PseudoHuberRegression(**WIDE, width=2.0),
-    "SoftQuantileRegression": M.SoftQuantileRegression(dimension=2, bounds=[(0, 1), (-5, 5)], quantile=0.8, width=0.2, scale=3.0),
-    "LinearRegression": M.LinearRegression(**WIDE, response_bounds=(-1.0, 9.0), parameter_radius=20.0),
-    "GaussianMean": M.GaussianMean(dimension=2, radius=3.0),
-    "BernoulliLogit": M.BernoulliLogit(labels=("tails", "heads")),
-    "Hinge": M.Hinge(**ONE),
-    "QuantileRegression": M.QuantileRegression(**ONE, quantile=0.3, scale=2.0),
-}
-
-#: The same losses with one parameter, and with two (a feature and an intercept).
-ONE_PARAMETER = {
-    "LogisticRegression": M.LogisticRegression(**ONE),
-    "SoftHinge": M.SoftHinge(**ONE, width=0.3),
-    "PseudoHuberRegression": M.PseudoHuberRegression(**ONE, width=2.0),
-    "SoftQuantileRegression": M.SoftQuantileRegression(**ONE, quantile=0.8, width=0.2),
-    "Hinge": M.Hinge(**ONE),
-    "QuantileRegression": M.QuantileRegression(**ONE, quantile=0.3),
-    "BernoulliLogit": M.BernoulliLogit(),
-    "GaussianMean": M.GaussianMean(dimension=1, radius=3.0),
-}
-TWO_PARAMETERS = {
-    "SoftHinge": M.SoftHinge(dimension=1, width=0.3),
-    "PseudoHuberRegression": M.PseudoHuberRegression(dimension=1, width=2.0),
-    "SoftQuantileRegression": M.SoftQuantileRegression(dimension=1, radius=1.5, quantile=0.8, width=0.2),
-    "GaussianMean": M.GaussianMean(dimension=2, radius=3.0),
-}
-REPLACE_ONLY = ("LinearRegression", "GaussianMean")
-CASES = [(name, adjacency) for name in EXAMPLES for adjacency in ("replace-one", "add-remove")]
-
-
-def supported(name, adjacency):
-    return adjacency == "replace-one" or name not in REPLACE_ONLY
+#: Losses with one parameter, and with two: "name, what is special" → model. Quadrature covers what has no parameter ball.
+_FEW = {f"{name}, {what}": model for (name, what), model in SMALL.items() if name in GIBBS and model.ball is None}
+ONE_PARAMETER = {name: model for name, model in _FEW.items() if model.parameters == 1}
+TWO_PARAMETERS = {name: model for name, model in (GIBBS | _FEW).items() if model.parameters == 2}
 
 
 def features_of(model, data):
     """Return the features of records, or the records themselves."""
     return data[0] if isinstance(model, LinearModel) else data
-
-
-def assemble(model, features, response):
-    """Return records in the form that the model reads: features, ±1 or any number."""
-    labels = np.array(getattr(model, "labels", (0, 1)))
-    if isinstance(model, M.BernoulliLogit):
-        return labels[(response > 0).astype(int)]
-    if isinstance(model, M.GaussianMean):
-        return features * np.sign(response)[:, None]
-    if isinstance(model, LinearClassifier):
-        return features, labels[(response > 0).astype(int)]
-    return features, response
-
-
-def records(model, n, seed=0):
-    """Return n ordinary records."""
-    rng = np.random.default_rng(seed)
-    features = rng.uniform(-1, 1, (n, getattr(model, "dimension", 1)))
-    return assemble(model, features, features[:, 0] + rng.standard_t(2, n))
 
 
 def neighbours(model, adjacency, seed=11):
@@ -94,7 +40,7 @@ def neighbours(model, adjacency, seed=11):
                 yield assemble(model, *first), assemble(model, *second)
 
 
-def planned(model, adjacency="replace-one", n=60, budget=None, **options):
+def planned(model, adjacency=REPLACE, n=40, budget=None, **options):
     return gs.plan(model, budget or gs.Budget(1.0, 1e-6), n=n, adjacency=adjacency, **options)
 
 
@@ -107,7 +53,9 @@ def planned_exactly(model, *arguments, **options):
 def posterior_of(plan, data):
     """Return the posterior of a plan's only stage on data."""
     (stage,) = plan.stages
-    return plan.model.posterior(plan.model.encode(data, EncodingOptions()), stage, np.array(stage.prior_centre))
+    return plan.model.posterior(
+        plan.model.encode(data, EncodingOptions()), stage, np.array(stage.prior_centre or (), dtype=float)
+    )
 
 
 def potential(posterior, points):

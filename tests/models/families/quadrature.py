@@ -1,4 +1,4 @@
-"""An example of every conjugate family with records of its form, hostile records, and naive log-likelihoods for quadrature."""
+"""Quadrature that knows nothing of conjugacy: grids over the parameters, and likelihoods as they are defined."""
 
 import itertools
 import math
@@ -6,60 +6,8 @@ import math
 import numpy as np
 
 import gibbsafe as gs
-from gibbsafe.data.options import EncodingOptions
 
 M = gs.models
-RAIN = {
-    "states": {"rain": ("no", "yes"), "wet": ("dry", "wet"), "slip": 3},
-    "parents": {"wet": ["rain"], "slip": ["rain", "wet"]},
-}
-
-#: One family of each name, as a curator would declare it.
-FAMILIES = {
-    "BetaBernoulli": M.BetaBernoulli(trim=(0.3, 0.9)),
-    "ExponentialRate": M.ExponentialRate(trim=(0.2, 2.0), bound=1.0),
-    "LaplaceScale": M.LaplaceScale(trim=(0.5, 0.9), bound=3.0, location=0.5, shape=2.0),
-    "NormalPrecision": M.NormalPrecision(trim=(0.5, 1.5), bound=2.0, location=-0.3, rate=0.0),
-    "MultivariateNormalPrecision": M.MultivariateNormalPrecision(dimension=2, bound=1.0, trim=(0.5, 1.5), mean=(0.1, -0.2)),
-    "Categorical": M.Categorical(states=("a", "b", "c"), smallest_probability=0.05, concentration=0.7),
-    "BayesianNetwork": M.BayesianNetwork(**RAIN, smallest_probability={"rain": 0.1, "wet": 0.2, "slip": 0.05}),
-    "MarkovChain": M.MarkovChain(states=("s", "w"), length=4, smallest_probability=0.1),
-    "FiniteFamily": M.FiniteFamily.bernoulli(0.1),
-}
-RATES = ("ExponentialRate", "LaplaceScale", "NormalPrecision")
-REPLACE, ADD = "replace-one", "add-remove"
-
-
-def records(name, n, seed=0):
-    """Return n ordinary records in the form that the family reads."""
-    model, rng = FAMILIES[name], np.random.default_rng(seed)
-    if name == "MultivariateNormalPrecision":
-        return rng.normal(0, 0.5, (n, 2))
-    if name in RATES:
-        return rng.exponential(0.4, n) if name == "ExponentialRate" else rng.normal(0, 1, n)
-    if name == "BayesianNetwork":
-        columns = [np.array(states, dtype=object)[rng.integers(len(states), size=n)] for states in model.states.values()]
-        return np.array(columns, dtype=object).T.reshape(n, 3)
-    if name == "MarkovChain":
-        return np.array(model.states)[rng.integers(2, size=(n, model.length))]
-    states = {"BetaBernoulli": (0, 1), "FiniteFamily": (0, 1)}.get(name) or model.states
-    return np.array(states)[rng.integers(len(states), size=n)]
-
-
-def planned(model, adjacency=REPLACE, n=40, budget=None, **options):
-    return gs.plan(model, budget or gs.Budget(1.0, 1e-6), n=n, adjacency=adjacency, **options)
-
-
-def posterior_of(plan, data):
-    """Return the posterior of a plan on data."""
-    return plan.model.posterior(plan.model.encode(data, EncodingOptions()), plan.stages[-1], np.empty(0))
-
-
-def stacked(*data):
-    return np.concatenate(data)
-
-
-# -- quadrature that knows nothing of conjugacy: a grid over the parameters and the likelihood as it is defined ------------
 
 
 def gauss(low, high, count):
@@ -155,7 +103,3 @@ def densities(grid, log_prior, log_likelihood, data_sets, power):
         mass = np.exp(log_density - log_density.max()) * weights
         made.append(mass / mass.sum())
     return made
-
-
-def hockey_stick(p, q, epsilon):
-    return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
