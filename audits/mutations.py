@@ -57,17 +57,14 @@ TESTS = {
     "posteriors": ("tests/oracles", "tests/models/families/test_narrow_ranges.py", "tests/models/families/test_families.py"),
     "data": ("tests/data", "tests/release/test_releases.py", "tests/models/families/test_family_inputs.py"),
 }
-#: What survives these is shown to the rest: the room's other tests, and oracles of many more cases.
+#: What survives these is shown to whole rooms, and to oracles of many more cases.
+PRICED = ("tests/privacy", "tests/planning/test_budget_claims.py", "tests/theorems")
 MORE = {
-    "privacy": (
-        "tests/planning/test_budget_claims.py",
-        "tests/theorems/test_conformance.py",
-        "tests/ledger/test_whole_budget.py",
-    ),
-    "theorems": ("tests/planning/test_budget_claims.py", "tests/theorems"),
-    "models": ("tests/models/families", "tests/models/test_blocks.py"),
-    "posteriors": ("tests/models/families", "tests/models/test_blocks.py"),
-    "data": ("tests/models/test_conformance.py", "tests/security/test_bombs.py"),
+    "privacy": (*PRICED, "tests/ledger/test_whole_budget.py"),
+    "theorems": PRICED,
+    "models": ("tests/models", "tests/planning/test_budget_claims.py"),
+    "posteriors": ("tests/models", "tests/posteriors"),
+    "data": ("tests/models", "tests/release", "tests/security/test_bombs.py"),
 }
 ORACLE_CASES = 60
 

@@ -152,3 +152,18 @@ def test_blocks_with_weights():
 def test_wrong_weights_are_refused(weights):
     with pytest.raises(DomainError, match="weights: must"):
         Blocks(np.ones((3, 1)), None, np.array(weights))
+
+
+@pytest.mark.parametrize("kept", [0, -1], ids=["rows", "targets"])
+def test_records_that_differ_only_where_the_hash_does_not_look_stay_apart(monkeypatch, kept):
+    """All hashes see one column; merging must compare the others, rows and targets alike."""
+
+    def seeing_one(count):
+        constants = np.zeros(count, dtype=np.uint64)
+        constants[kept] = 1
+        return constants
+
+    monkeypatch.setattr(compression, "_odd_constants", seeing_one)
+    rows, y = coarse(5000)
+    merged = merge_identical(Blocks(rows, y))
+    assert contents(merged.rows, merged.targets, merged.weights) == contents(rows, y)

@@ -189,6 +189,29 @@ for _name in ("ExponentialRate", "LaplaceScale", "NormalPrecision"):
     case(_name, 2 / 3)(partial(rates, _name))
 
 
+def exact_hazard(shape: float, rate: float, low: float, high: float) -> mp.mpf:
+    """Density over mass at ``low``: 1/∫ (t/low)^{shape−1} e^{−rate(t − low)} dt, by quadrature in 30 digits around the peak."""
+    with mp.workdps(30):
+        s, r, first, room = mp.mpf(shape), mp.mpf(rate), mp.mpf(low), mp.mpf(high) - mp.mpf(low)
+        peak = min(max((s - 1) / r - first, mp.mpf(0)), room) if r else room
+        steep = max(abs((s - 1) / (first + peak) - r), mp.sqrt(s - 1) / (first + peak), 1 / room)
+        ends = {min(max(peak + k / steep, mp.mpf(0)), room) for k in (-60, -20, -6, -2, 0, 2, 6, 20, 60)}
+        return 1 / mp.quad(lambda t: mp.exp((s - 1) * mp.log1p(t / first) - r * t), sorted(ends))
+
+
+@case("hazards of rates", 0.3)
+def hazards(rng: Generator, made: Case) -> None:
+    """c of Assumption 2 for shapes from 1 on, all numbers over many decades: the hazard of the trimmed prior at its lower end."""
+    low = magnitude(rng, 1e-6, 1e6)
+    trim = (low, low * (1 + magnitude(rng, 1e-6, 1e3)))
+    shape, rate = magnitude(rng, 1.0, 1e9), float(either(rng, 0.0, magnitude(rng, 1e-9, 1e9)))
+    made.setting |= {"trim": trim, "shape": shape, "rate": rate}
+    model = gs.models.ExponentialRate(trim=trim, bound=1.0, shape=shape, rate=rate)
+    stated = model.constants(np.empty(0), adjacency=gs.Adjacency.ADD_REMOVE, n=None, rows_per_person=1).stochastic_rate
+    if stated is not None:
+        made.at_most("1/c", 1 / exact_hazard(shape, rate, *trim), 1 / stated)
+
+
 @case("full precisions", 0.3)
 def full(rng: Generator, made: Case) -> None:
     """Matrices between trim points: the range of one record's likelihood in 50 digits, its whole curve in one dimension."""

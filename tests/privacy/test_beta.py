@@ -13,7 +13,7 @@ from scipy.stats import beta as beta_law
 
 import gibbsafe as gs
 from gibbsafe.privacy import BetaBernoulliDP
-from gibbsafe.privacy.beta import LARGEST_N, _tail, beta_bernoulli_delta
+from gibbsafe.privacy.beta import LARGEST_N, _one_direction, _tail, beta_bernoulli_delta
 
 BUDGET = gs.Budget(1.0, 1e-5)
 
@@ -116,3 +116,15 @@ def test_tails_on_both_sides_of_the_middle(a, b, log_odds):
         below = mpmath.betainc(a, b, 0, 1 / (1 + mpmath.exp(-mpmath.mpf(log_odds))), regularized=True)
         expected = float(1 - below)
     assert float(_tail(np.array([a]), np.array([b]), np.array([log_odds]))[0]) == pytest.approx(expected, rel=1e-9, abs=1e-15)
+
+
+def test_what_a_complement_may_have_lost_counts_against_the_claim():
+    """Where a small tail is one minus a large one, 1e-14 is added to mine and taken off theirs: more than they are wrong by."""
+    a, b, power, log_odds = 1e-7, 1.0, 1e-7, -50.0
+    with mpmath.workdps(40):
+        epsilon = power * log_odds - mpmath.log(mpmath.beta(a + power, b) / mpmath.beta(a, b + power))
+        share = 1 / (1 + mpmath.exp(-mpmath.mpf(log_odds)))
+        mine, theirs = (1 - mpmath.betainc(x, y, 0, share, regularized=True) for x, y in ((a + power, b), (a, b + power)))
+        exact = mine - mpmath.exp(epsilon) * theirs
+    claimed = float(_one_direction(np.array([a]), np.array([b]), power, float(epsilon))[0])
+    assert 1e-14 < claimed - float(exact) < 1e-13

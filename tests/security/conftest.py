@@ -51,21 +51,3 @@ def server():
     yield POSTGRES.rsplit("/", 1)[0] + f"/{name}"
     with outside.connect() as connection:
         connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run a command in-process as the shell would; return exit code, stdout and stderr."""
-    from gibbsafe.cli import main
-
-    def call(*arguments):
-        monkeypatch.setattr("sys.argv", ["gibbsafe", *map(str, arguments)])
-        capsys.readouterr()
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
-        return (code, *capsys.readouterr())
-
-    return call

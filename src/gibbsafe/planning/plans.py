@@ -20,6 +20,7 @@ from gibbsafe.models.base import require_size
 from gibbsafe.planning.conditions import MOST_RECORDS, coarse, require_conditioning
 from gibbsafe.planning.describe import describe_plan
 from gibbsafe.planning.files import stage_from_dict, stage_to_dict
+from gibbsafe.planning.first_edition import by_first_edition, priced_anew, readable
 from gibbsafe.planning.prices import price, stage_constants
 from gibbsafe.planning.requests import OF_SAMPLER, Request
 from gibbsafe.planning.rules import choose, work_of
@@ -183,7 +184,8 @@ class Plan:
             raise CertificateError(f"plan fields {odd}: missing or unknown")
         try:
             require_size(data["model"], MOST_PARAMETERS)
-            data = {**data, "stages": [{"slack": None, **entry} for entry in data["stages"]]}  # the first edition had no slack
+            older = by_first_edition(data)
+            data = readable(data) if older else data
             planned = cls(
                 model=model_from_dict(data["model"]),
                 budget=Budget(**data["budget"]),
@@ -199,6 +201,9 @@ class Plan:
                 stages=tuple(stage_from_dict(entry) for entry in data["stages"]),
                 grid=positive("grid", data["grid"]),
             )
+            if older:
+                planned = priced_anew(planned, data["guarantee"])
+                data = {**data, "budget": asdict(planned.budget), "guarantee": planned.guarantee.to_dict()}
             planned._check(data["guarantee"])
             written = planned.to_dict()
         except (TypeError, KeyError, ValueError, AttributeError, IndexError, ArithmeticError) as error:

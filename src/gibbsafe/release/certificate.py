@@ -10,6 +10,7 @@ from gibbsafe._json import agrees
 from gibbsafe._version import __version__
 from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.planning import Plan
+from gibbsafe.planning.first_edition import ROUNDING, by_first_edition
 from gibbsafe.privacy import Adjacency
 from gibbsafe.release.describe import describe_certificate
 from gibbsafe.samplers import SAMPLERS
@@ -18,6 +19,8 @@ __all__ = ["Certificate", "certify"]
 
 #: What a certificate says that does not follow from the plan.
 OF_THE_RUN = {"randomness": ("secure", "seeded"), "storage": ("float64", "float32")}
+#: What today's certificate and the first edition's must both state.
+NUMBERS = ("adjacency", "n", "inverse_temperature", "purpose", "grid", "draws")
 
 
 class Certificate(Mapping[str, Any]):
@@ -112,7 +115,11 @@ def _claim(plan: Plan) -> dict[str, Any]:
 
 
 def check_certificate(stated: Mapping[str, Any], plan: Plan) -> Certificate:
-    """Return the stated certificate if it says what the plan gives, field by field; raise `CertificateError` otherwise."""
+    """Return the stated certificate if it says what the plan gives, field by field; raise `CertificateError` otherwise.
+
+    One by the first edition is restated: its numbers must be the plan's, its claim no less than the price, its sentences are
+    those of today's theorems.
+    """
     for field, allowed in OF_THE_RUN.items():
         if stated.get(field) not in allowed:
             raise CertificateError(f"certificate: {field} = {stated.get(field)!r}, must be one of {', '.join(allowed)}")
@@ -120,10 +127,28 @@ def check_certificate(stated: Mapping[str, Any], plan: Plan) -> Certificate:
         raise CertificateError("certificate: version is missing")
     again = certify(plan, randomness=stated["randomness"], storage=stated["storage"]).to_dict()
     again["version"] = stated["version"]
+    if by_first_edition(stated):
+        _compare({name: stated.get(name) for name in NUMBERS}, {name: again[name] for name in NUMBERS})
+        stated = _not_below(stated, again)
+    _compare(stated, again)
+    if stated["claim"]["epsilon"] > plan.budget.epsilon or stated["claim"]["delta"] > plan.budget.delta:
+        raise CertificateError(f"certificate: states {stated['claim']}, more than its budget {plan.budget}")
+    return Certificate(stated)
+
+
+def _compare(stated: Mapping[str, Any], again: Mapping[str, Any]) -> None:
     for field in sorted(set(again) | set(stated)):
         if field not in again or field not in stated or not agrees(stated[field], again[field]):
             found, derived = stated.get(field), again.get(field)
             raise CertificateError(f"certificate: {field} is stated as {found!r}, but the plan gives {derived!r}")
-    if stated["claim"]["epsilon"] > plan.budget.epsilon or stated["claim"]["delta"] > plan.budget.delta:
-        raise CertificateError(f"certificate: states {stated['claim']}, more than its budget {plan.budget}")
-    return Certificate(stated)
+
+
+def _not_below(stated: Mapping[str, Any], again: dict[str, Any]) -> dict[str, Any]:
+    """Return the certificate as it is stated today, unless the first edition's claimed less than its draws cost."""
+    for field in ("claim", "budget"):
+        told = stated.get(field)
+        epsilon, delta = (told.get("epsilon"), told.get("delta")) if isinstance(told, dict) else (None, None)
+        least = again[field]["epsilon"]
+        if type(epsilon) is not float or delta != again[field]["delta"] or not least <= epsilon * (1 + 2 * ROUNDING):
+            raise CertificateError(f"certificate: the first edition's {field} is stated as {told!r}, but ε is {least!r}")
+    return again

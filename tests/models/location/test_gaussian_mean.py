@@ -97,3 +97,15 @@ def test_a_loose_budget_recovers_the_mean():
     X = rng.normal([1.0, -0.5], 0.3, (2000, 2))
     made = planned(GaussianMean(dimension=2, radius=3.0), 2000).release(X, generator=rng)
     np.testing.assert_allclose(made.draws[0], X.mean(axis=0), atol=0.05)
+
+
+def test_the_stated_curvature_of_a_record_is_the_second_difference_of_its_loss():
+    """Half the squared distance, in the user's units: neither more nor less than 1 in every direction."""
+    model = GaussianMean(dimension=2, radius=3.0)
+    constants = model.constants(np.ones(2), adjacency=gs.Adjacency.REPLACE_ONE, n=10, rows_per_person=1)
+    record, step = np.array([1.0, -2.0]), 0.5
+    for axis in np.eye(2) * step:
+        second = (
+            sum(sign * 0.5 * np.sum((record - move) ** 2) for sign, move in ((1, axis), (-2, 0 * axis), (1, -axis))) / step**2
+        )
+        assert constants.smoothness == constants.loss_strong_convexity == pytest.approx(second, rel=1e-12)

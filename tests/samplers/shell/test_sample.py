@@ -1,12 +1,9 @@
 """The envelope against the potential, the corner cases, and what must never leave the curator."""
 
 import copy
-import importlib.util
 import math
 import pickle
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,17 +23,9 @@ from gibbsafe.samplers.shell import sample as shell
 from gibbsafe.samplers.shell import sums as moments
 from gibbsafe.samplers.shell.envelope import KnownSums, bounds_on_shell
 
+from ...audit.loading import load
 
-def _load_audit():
-    path = Path(__file__).parents[3] / "audits" / "shell_acceptance.py"
-    specification = importlib.util.spec_from_file_location("shell_acceptance", path)
-    module = importlib.util.module_from_spec(specification)
-    sys.modules["shell_acceptance"] = module
-    specification.loader.exec_module(module)
-    return module
-
-
-audit = _load_audit()
+audit = load("shell_acceptance")
 EXACT = ("inverse-cdf", "shell")
 
 

@@ -1,9 +1,6 @@
 """The squeeze decides as the data would: its bounds, its decisions draw by draw, and when it is built."""
 
-import importlib.util
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,17 +17,9 @@ from gibbsafe.samplers.shell import proposals, squeeze
 from gibbsafe.samplers.shell import sample as shell
 from gibbsafe.samplers.shell import sums as moments
 
+from ...audit.loading import load
 
-def _load_audit():
-    path = Path(__file__).parents[3] / "audits" / "shell_acceptance.py"
-    specification = importlib.util.spec_from_file_location("shell_acceptance", path)
-    module = importlib.util.module_from_spec(specification)
-    sys.modules["shell_acceptance"] = module
-    specification.loader.exec_module(module)
-    return module
-
-
-audit = _load_audit()
+audit = load("shell_acceptance")
 
 
 def squeezes_of(posterior, frame):

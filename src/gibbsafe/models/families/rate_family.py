@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from gibbsafe._numerics import down, log_excess, up
+from gibbsafe._numerics import FLOOR, down, log_excess, up
 from gibbsafe._types import Floats
 from gibbsafe._validate import fail, non_negative, positive, real
 from gibbsafe.data.blocks import Blocks
@@ -31,7 +31,7 @@ from gibbsafe.models.base import Model
 from gibbsafe.models.families.family import Family, check_trim
 from gibbsafe.posteriors.gamma import GammaPosterior
 from gibbsafe.posteriors.stage import Stage
-from gibbsafe.posteriors.trimmed import log_gamma_mass
+from gibbsafe.posteriors.trimmed import TrimmedGamma
 from gibbsafe.privacy import Adjacency, Budget
 from gibbsafe.theorems import Constants, get
 
@@ -169,9 +169,8 @@ class RateFamily(Family):
         stated: dict[str, Any] = {"stochastic_floor": up(factor * self.trim[0])}
         hazard = self.rate
         if self.shape >= 1:
-            log_density = (self.shape - 1) * math.log(self.trim[0]) - self.rate * self.trim[0]
-            hazard = math.exp(min(LARGEST_LOG, log_density - log_gamma_mass(self.shape, self.rate, *self.trim) - 1e-9))
-        if hazard > 0:
+            hazard = math.exp(min(LARGEST_LOG, float(TrimmedGamma(self.shape, self.rate, *self.trim).log_hazard[0])))
+        if hazard > FLOOR:  # below it numbers have few digits
             stated["stochastic_rate"] = down(hazard / factor)
         if n is not None:
             log_ratio = single_range(self.trim, self.power * n, (n * low, n * high))
