@@ -20,9 +20,7 @@ import numpy as np
 from scipy.special import expit
 
 import gibbsafe as gs
-from gibbsafe.data.options import EncodingOptions
 from gibbsafe.planning import Plan
-from gibbsafe.samplers import SAMPLERS
 
 REPLACE = "replace-one"
 #: Data sets that were not looked at while the rules were written.
@@ -95,18 +93,15 @@ def family_cases(scale: float) -> Iterator[Case]:
 
 def covered(case: Case, seed: int) -> tuple[float, float, float]:
     """Return coverage over all parameters, the least covered parameter's, and the mean width."""
-    plan, model = case.plan, case.plan.model
-    stage, sampler = plan.stages[-1], SAMPLERS[plan.sampler]
-    centre = np.zeros(model.parameters) if stage.prior_centre is None else np.array(stage.prior_centre)
+    plan = case.plan
     first = plan.release(
         case.data(np.random.default_rng([seed, 1, 0])), generator=np.random.default_rng([seed, 2, 0]), progress=False
     )
     hits, widths = [], []
     for run in range(case.runs):
-        blocks = model.encode(case.data(np.random.default_rng([seed, 1, run])), EncodingOptions())
-        posterior = model.posterior(blocks, stage, centre)
-        draws, _ = sampler.function(posterior, stage.draws, np.random.default_rng([seed, 2, run]), None, **sampler.options(stage))
-        found = replace(first, draws=model.to_original(draws)).interval(0.9)
+        release = gs.audit.mechanism_of(plan, np.random.default_rng([seed, 2, run]))
+        drawn = release(case.data(np.random.default_rng([seed, 1, run])), 1).reshape(-1, plan.model.parameters)
+        found = replace(first, draws=plan.model.to_original(drawn)).interval(0.9)
         hits.append(found.covers(case.truth))
         widths.append(float(np.mean(found.upper - found.lower)))
     rates = np.mean(hits, axis=0)

@@ -125,6 +125,7 @@ class Example:
         draw: of a family: (generator, model, n) → records in the form that it reads.
         small: what is special → a model with few parameters, whose privacy curve is exact wherever there is one; for audits.
         adjacencies: those under which it can be planned.
+        unpriced: which of the small ones declare no constant of their likelihood.
         slow: whether its potential is slow by design, so that searches get less effort.
         gap: why its worst neighbours stay below half of its claim, for the audit's report.
         tightness: what is measured → model and number of records; for the benchmark of that name.
@@ -145,6 +146,7 @@ class Example:
     link: Callable[..., Any] | None = None
     draw: Callable[..., Any] | None = None
     small: Mapping[str, M.Model]
+    unpriced: tuple[str, ...] = ()
     adjacencies: tuple[str, ...] = (REPLACE, ADD)
     slow: bool = False
     gap: str | None = None
@@ -272,6 +274,7 @@ LISTED = (
         options="trim = [0.2, 0.8]\n",
         draw=coins,
         small={"trimmed to (0.3, 0.9)": M.BetaBernoulli(trim=(0.3, 0.9)), "not trimmed": M.BetaBernoulli()},
+        unpriced=("not trimmed",),
         bought={},
         table=in_one_column,
         refused=((2, "row 7"), (0.5, "row 7")),
@@ -395,8 +398,3 @@ def records(model, n, seed=0):
         return example.draw(rng, model, n)
     features = rng.uniform(-1, 1, (n, getattr(model, "dimension", 1)))
     return assemble(model, features, features[:, 0] + rng.standard_t(2, n))
-
-
-def declares_constants(model) -> bool:
-    """Whether there are constants of its likelihood to refute: a family that is not trimmed has none."""
-    return model.trimmed or not isinstance(model, Family)
