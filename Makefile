@@ -70,19 +70,19 @@ audit-mutations: install
 	.venv-bench/bin/python -m pip install --quiet --editable ".[all]" --requirement benchmarks/requirements.txt
 	touch $@
 
-.venv-peers/installed: benchmarks/requirements-peers.txt
+.venv-peers/installed: benchmarks/peers/requirements.txt
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	.venv-peers/bin/python -m pip install --quiet --requirement benchmarks/requirements-peers.txt
+	.venv-peers/bin/python -m pip install --quiet --requirement benchmarks/peers/requirements.txt
 	echo '*' > .venv-peers/.gitignore
 	touch $@
 
 # One file per question; the page is written from whatever results exist.
 BENCHMARKS := main_line tightness families means utility estimates heavy_tails schedules speed draws scale contamination network_statistics
 bench: .venv-bench/installed .venv-peers/installed
-	for name in $(BENCHMARKS); do .venv-bench/bin/python benchmarks/$$name.py $(if $(QUICK),--quick) || exit 1; done
-	$(if $(QUICK),,.venv-bench/bin/python benchmarks/out_of_core.py --gigabytes 2 --memory 200MB)
-	.venv-bench/bin/python benchmarks/report.py $(if $(QUICK),--quick)
+	for name in $(BENCHMARKS); do .venv-bench/bin/python -m benchmarks.questions.$$name $(if $(QUICK),--quick) || exit 1; done
+	$(if $(QUICK),,.venv-bench/bin/python -m benchmarks.questions.out_of_core --gigabytes 2 --memory 200MB)
+	.venv-bench/bin/python -m benchmarks.report.page $(if $(QUICK),--quick)
 
 clean:
 	rm -rf .venv .venv-bench .venv-peers build dist src/*.egg-info src/gibbsafe/losses/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis .audit

@@ -1,7 +1,7 @@
 """Runs peers in their own environment: a request as npz and JSON goes in, arrays come out.
 
-diffprivlib 0.6.6 needs scikit-learn 1.5, so it and OpenDP live in `.venv-peers` (requirements-peers.txt) and never meet the
-library."""
+diffprivlib 0.6.6 needs scikit-learn 1.5, so it and OpenDP live in `.venv-peers` (requirements.txt beside this file) and
+never meet the library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-PYTHON = Path(os.environ.get("GIBBSAFE_PEERS", HERE.parent / ".venv-peers")) / "bin" / "python"
+PYTHON = Path(os.environ.get("GIBBSAFE_PEERS", HERE.parents[1] / ".venv-peers")) / "bin" / "python"
 
 
 def available():
@@ -23,13 +23,13 @@ def available():
 
 
 def ask(task, arrays, **request):
-    """Return what `peer_worker.py` answers to this task: a dictionary of arrays."""
+    """Return what `worker.py` answers to this task: a dictionary of arrays."""
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
         np.savez(here / "in.npz", **arrays)
         (here / "request.json").write_text(json.dumps({"task": task, **request}))
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-        subprocess.run([PYTHON, HERE / "peer_worker.py", folder], check=True, env=environment)
+        subprocess.run([PYTHON, HERE / "worker.py", folder], check=True, env=environment)
         with np.load(here / "out.npz") as found:
             return dict(found)
 

@@ -1,6 +1,6 @@
 """Contamination: Table 1 of Hu et al. (2026), the speed of its algorithm, worst-case draws, and other private means."""
 
-import harness  # isort: skip - sets the number of threads before NumPy loads
+from benchmarks import harness  # isort: skip - sets the number of threads before NumPy loads
 
 import time
 

@@ -15,12 +15,12 @@ import signal
 import time
 from contextlib import contextmanager
 
-import harness
 import numpy as np
-from main_line import nuts_times
-from speed import nutpie_times
 
 import gibbsafe as gs
+from benchmarks import harness
+from benchmarks.questions.main_line import nuts_times
+from benchmarks.questions.speed import nutpie_times
 from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.errors import GibbsafeError

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import time
 
-import datasets
-import harness
 import numpy as np
-from baselines import gradient_descent
 
 import gibbsafe as gs
+from benchmarks import datasets, harness
+from benchmarks.peers.baselines import gradient_descent
 from gibbsafe.data import blocks as blocks_module
 
 DELTA = 1e-6

@@ -3,9 +3,8 @@ beside the paper's 2NL (Dimitrakakis et al. 2017, Corollary 10), which adds 2L p
 
 from __future__ import annotations
 
-import harness
-
 import gibbsafe as gs
+from benchmarks import harness
 
 TRIM = (0.4875, 0.5125)
 DELTA = 1e-9

@@ -1,10 +1,10 @@
 """Robust regressions on heavy tails without a bound on the response: distance of the coefficients to the truth, with and without
 privacy, over independent data sets with one release each at ε = 1, δ = 1e-6."""
 
-import harness
 import numpy as np
 from scipy.optimize import minimize
 
+from benchmarks import harness
 from gibbsafe.estimators import PrivateHuberRegressor, PrivateQuantileRegressor
 
 EPSILON, DELTA = 1.0, 1e-6

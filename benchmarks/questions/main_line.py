@@ -3,11 +3,11 @@
 import math
 from unittest import mock
 
-import harness
 import numpy as np
-from harness import adult, best_of, iso, log
 
 import gibbsafe as gs
+from benchmarks import harness
+from benchmarks.harness import adult, best_of, iso, log
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.losses import kernels as loops
 from gibbsafe.samplers import SAMPLERS, GibbsPosterior

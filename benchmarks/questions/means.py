@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 
-import harness
 import numpy as np
-import peers
-from baselines import adassp
 
 import gibbsafe as gs
+from benchmarks import harness
+from benchmarks.peers import environment as peers
+from benchmarks.peers.baselines import adassp
 from gibbsafe.privacy.profiles import gaussian_mu
 
 DELTA = 1e-6

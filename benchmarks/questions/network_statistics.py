@@ -1,6 +1,6 @@
 """Sufficient statistics of a network of 50 nodes: one pass over the rows against `numpy.bincount` on ready-made joint codes."""
 
-import harness  # isort: skip - sets the number of threads before NumPy loads
+from benchmarks import harness  # isort: skip - sets the number of threads before NumPy loads
 
 import numpy as np
 

@@ -3,12 +3,12 @@
 Writes the file in a temporary folder, runs ``gibbsafe release`` as a process of its own, and records its largest resident memory
 and its time. Fails if the process ever held more than the limit.
 
-    python benchmarks/out_of_core.py --gigabytes 2 --memory 200MB --limit 600
+    python -m benchmarks.questions.out_of_core --gigabytes 2 --memory 200MB --limit 600
 """
 
 from __future__ import annotations
 
-import harness  # isort: skip - sets the number of threads before NumPy loads
+from benchmarks import harness  # isort: skip - sets the number of threads before NumPy loads
 
 import argparse
 import subprocess

@@ -13,10 +13,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import harness
 import numpy as np
 
 import gibbsafe as gs
+from benchmarks import harness
 
 FEATURES = 20
 MEMORY = 256 * 2**20
@@ -65,8 +65,9 @@ def measure(n, folder):
     path = Path(folder) / f"{n}.parquet"
     write_table(path, n)
     size = path.stat().st_size / 2**20
-    child = [sys.executable, __file__, "--child", str(path), str(n)]
-    found = json.loads(subprocess.run(child, check=True, capture_output=True, text=True).stdout)
+    child = [sys.executable, "-m", "benchmarks.questions.scale", "--child", str(path), str(n)]
+    done = subprocess.run(child, check=True, capture_output=True, text=True, cwd=harness.ROOT)
+    found = json.loads(done.stdout)
     path.unlink()
     return {"n": n, "file_mib": size, **found}
 

@@ -5,15 +5,15 @@ loss of a schedule is a sum over directions. The check draws exactly through the
 
 from __future__ import annotations
 
-import harness  # isort: skip - sets the number of threads before NumPy loads
+from benchmarks import harness  # isort: skip - sets the number of threads before NumPy loads
 
 import math
 
-import datasets
 import numpy as np
-from report_tables import table
 
 import gibbsafe as gs
+from benchmarks import datasets
+from benchmarks.report.tables import table
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.planning.requests import Request
 from gibbsafe.planning.schedules import estimate_schedule, exact_stage
@@ -141,7 +141,7 @@ PAGE = """# Schedules for estimates: where the constants come from
 
 `purpose="estimate"` draws once from each of several posteriors, each centred at the draw before. A schedule says which share of
 μ² a stage spends and how far its prior reaches, from the public signal s = nμ/d alone (`gibbsafe.planning.schedules`).
-This page is written by `benchmarks/schedules.py`.
+This page is written by `benchmarks/questions/schedules.py`.
 
 ## Without data
 
@@ -218,7 +218,7 @@ def main():
             harness.log(str(document["cells"][-1]))
     harness.save("schedules_quick" if options.quick else "schedules", document)
     if not options.quick:
-        (harness.HERE.parent / "docs" / "schedules.md").write_text(page(document))
+        (harness.ROOT / "docs" / "schedules.md").write_text(page(document))
 
 
 if __name__ == "__main__":

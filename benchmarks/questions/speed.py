@@ -14,9 +14,10 @@ import sys
 import warnings
 from dataclasses import asdict, dataclass
 
-import harness
 import numpy as np
-from main_line import BUDGET, exact_times, nuts_times, posterior_of
+
+from benchmarks import harness
+from benchmarks.questions.main_line import BUDGET, exact_times, nuts_times, posterior_of
 
 #: Beyond this many numbers chains are short and run once: a long one would take a quarter of an hour.
 LARGE = 2_500_000
@@ -116,10 +117,10 @@ def cell(n, d, effort, chains=True):
 
 def kernels_on(threads, n, d, arrays):
     """`main_line.kernels` in a process with this many threads."""
-    code = f"import json, harness, main_line; print(json.dumps(main_line.kernels({n}, {d}, {arrays})))"
+    code = f"import json; from benchmarks.questions import main_line; print(json.dumps(main_line.kernels({n}, {d}, {arrays})))"
     environment = os.environ | {"GIBBSAFE_BENCH_THREADS": str(threads)}
     done = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=harness.HERE, env=environment
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=harness.ROOT, env=environment
     )
     return {"threads": threads, **json.loads(done.stdout)}
 

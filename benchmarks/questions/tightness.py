@@ -7,17 +7,10 @@ and 1 is tight."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-import harness
-
 import gibbsafe as gs
+from benchmarks import harness
 from gibbsafe import audit
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
-from examples import EXAMPLES
+from tests.examples import EXAMPLES
 
 PRECISION = 10.0
 #: Name → model, records: those with fewest parameters first.

@@ -11,11 +11,12 @@ import math
 import time
 from dataclasses import dataclass, replace
 
-import datasets
-import harness
 import numpy as np
-import peers
-from baselines import (
+
+import gibbsafe as gs
+from benchmarks import datasets, harness
+from benchmarks.peers import environment as peers
+from benchmarks.peers.baselines import (
     gradient_descent,
     minimise,
     non_private,
@@ -24,8 +25,6 @@ from baselines import (
     output_perturbation,
     public_steps,
 )
-
-import gibbsafe as gs
 from gibbsafe.privacy.profiles import gaussian_mu
 
 DELTA = 1e-6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from report_tables import span, table
+from benchmarks.report.tables import span, table
 
 
 def with_error(mean, error):

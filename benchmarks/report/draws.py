@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from report_tables import budget, span, table
+from benchmarks.report.tables import budget, span, table
 
 CHAINS = ("numpyro", "nutpie")
 

@@ -8,7 +8,8 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
-from report_utility import best_opponent, complete
+
+from benchmarks.report.utility import best_opponent, complete
 
 COLUMNS = 4
 CURVES = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from report_tables import budget, listed, small, table
+from benchmarks.report.tables import budget, listed, small, table
 
 
 def tightness(results):

@@ -7,18 +7,19 @@ import json
 import sys
 from pathlib import Path
 
-import promises
-from report_contamination import contamination
-from report_draws import draws
-from report_models import families, heavy_tails, means, networks, tightness
-from report_speed import estimates, main_line, out_of_core, scale, speed
-from report_tables import budget, fill, span, table, wrapped
-from report_utility import SIGNAL, complete, counts, share_level, strong, utility
+from benchmarks.report import promises
+from benchmarks.report.contamination import contamination
+from benchmarks.report.draws import draws
+from benchmarks.report.models import families, heavy_tails, means, networks, tightness
+from benchmarks.report.speed import estimates, main_line, out_of_core, scale, speed
+from benchmarks.report.tables import budget, fill, span, table, wrapped
+from benchmarks.report.utility import SIGNAL, complete, counts, share_level, strong, utility
 
-HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "benchmarks.md"
-FIGURES = HERE.parent / "docs" / "figures"
-README = HERE.parent / "README.md"
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "benchmarks.md"
+FIGURES = ROOT / "docs" / "figures"
+README = ROOT / "README.md"
 MARKERS = "<!-- benchmarks -->\n", "<!-- /benchmarks -->"
 
 #: Results files and what makes their sections, in the order of the page.
@@ -42,7 +43,7 @@ SECTIONS = {
 # -- the page --------------------------------------------------------------------------------------------------------
 
 
-def load_all(quick=False, folder=HERE / "results"):
+def load_all(quick=False, folder=RESULTS):
     """Every results file that exists, by name."""
     found = {}
     for name in SECTIONS:
@@ -62,8 +63,8 @@ def head(results):
         "",
         f"Measured {span([document['date'] for document in results.values()], '{}')} on {machine['cores']} cores of",
         f"{machine['processor']}, shared with other work and noisy: read ratios within a table, not seconds between tables. Each",
-        "question is one file of `benchmarks/`, its results are in `benchmarks/results/`, and this page is made from them by",
-        "`benchmarks/report.py`; a test compares. `make bench` runs everything and writes the page anew, `make bench QUICK=1`",
+        "question is one file of `benchmarks/questions/`, its results are in `benchmarks/results/`, and this page is made from",
+        "them by `benchmarks/report/`; a test compares. `make bench` runs everything and writes the page anew, `make bench QUICK=1`",
         "runs small sizes in minutes. The commands stand [at the end](#runs).",
         "",
         f"Versions: {', '.join(f'{name} {version}' for name, version in versions.items())}.",
@@ -160,7 +161,7 @@ def main():
     if quick:
         print(page(results, quick))
         return
-    from figures import draw_all
+    from benchmarks.report.figures import draw_all
 
     FIGURES.mkdir(exist_ok=True)
     draw_all(results, FIGURES)

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from report_tables import table
+from benchmarks.report.tables import table
 
 SIGNS = {"≤": operator.le, "≥": operator.ge, "<": operator.lt}
 

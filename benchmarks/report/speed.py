@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from promises import one_of
-from report_tables import budget, listed, table
+from benchmarks.report.promises import one_of
+from benchmarks.report.tables import budget, listed, table
 
 
 def main_line(results):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from report_tables import listed, small, table
+from benchmarks.report.tables import listed, small, table
 
 OPPONENTS = ("output perturbation", "objective perturbation", "gradient descent", "diffprivlib")
 SIGNAL = 8.0
@@ -319,8 +319,8 @@ def utility(document):
         "### Every opponent",
         "",
         "Log-loss by a public rule / tuned on the test set. diffprivlib guarantees pure ε, a stronger promise; objective",
-        "perturbation is Gaussian with the accounting of `benchmarks/baselines.py`; gradient descent averages the second half of",
-        "its iterates; Corollary 8 is one draw by the paper's rule and holds up to ε = 1.",
+        "perturbation is Gaussian with the accounting of `benchmarks/peers/baselines.py`; gradient descent averages the second",
+        "half of its iterates; Corollary 8 is one draw by the paper's rule and holds up to ε = 1.",
         "",
         *details("All methods in all cells", opponents_table(cells)),
         *details("Accuracy in the same runs, beside the opponent whose accuracy is best", accuracy_table(cells)),
