@@ -94,9 +94,9 @@ def test_committed_results_say_what_made_them(path):
     assert {"date", "machine", "versions", "command"} <= set(document)
     assert document["quick"] is False
     for command in (document["command"], *document.get("earlier_commands", [])):
-        script = ROOT / command.split()[0]
-        assert script.parent == ROOT / "benchmarks"
-        assert script.exists()
+        module = command.split()[2]
+        assert module.startswith("benchmarks.questions.")
+        assert (ROOT / module.replace(".", "/")).with_suffix(".py").exists()
 
 
 # -- promises --------------------------------------------------------------------------------------------------------
