@@ -32,6 +32,7 @@ class MedianLoss(SoftStep):
 
     width: float = 0.5
     margin = False
+    of_residual = True
     sign = 1.0
     lipschitz = 0.5
 

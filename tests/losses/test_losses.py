@@ -47,6 +47,19 @@ def test_values_and_derivatives_match_mpmath(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_losses_of_the_residual_are_of_the_residual(loss):
+    """Moving response and predictor together changes the value by a term of the response alone, or it is not declared."""
+    rng = np.random.default_rng(7)
+    u, v, a = rng.standard_normal((3, 200))
+    y = targets(loss, 200, 8)
+    if loss.margin:
+        assert not loss.of_residual
+        return
+    moved, still = (loss.value(u + b, y + b) - loss.value(v + b, y + b) for b in (np.abs(a), np.zeros(200)))
+    assert np.allclose(moved, still, rtol=1e-9, atol=1e-9) == loss.of_residual
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("shape", [(1,), (63,), (64,), (1000,), (200, 3), (0,), (0, 3)])
 def test_totals_are_column_sums(loss, shape):
     u = 5 * np.random.default_rng(3).standard_normal(shape)

@@ -61,6 +61,7 @@ class PinballLoss(SumOfValues, KinkedLoss):
 
     quantile: float = 0.5
     margin = False
+    of_residual = True
 
     def __post_init__(self) -> None:
         open_probability("quantile", self.quantile)
