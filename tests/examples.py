@@ -82,6 +82,11 @@ def likelier(model, predictors):
     return np.array(model.labels)[(expit(predictors).mean(axis=1) > 0.5).astype(int)]
 
 
+def mean_count(model, predictors):
+    """The mean of e to the predictor."""
+    return np.exp(predictors).mean(axis=1)
+
+
 # -- tables: the model that reads them, and their columns --------------------------------------------------------------------
 
 
@@ -231,6 +236,19 @@ LISTED = (
         predicts=line,
         lipschitz_share=0.0,
         recovers=0.0,
+    ),
+    Example(
+        model=M.CountRegression(**WIDE, cap=12, dispersion=2.0),
+        study=FEATURES + NUMBER,
+        options="dispersion = 3.0\n",
+        link=measured,
+        small={
+            ONE_FEATURE: M.CountRegression(**ALONE, cap=3),
+            TWO_FEATURES: M.CountRegression(dimension=1, cap=3),
+        },
+        predicts=mean_count,
+        lipschitz_share=0.85,
+        spent=1e-4,
     ),
     Example(
         model=M.GaussianMean(dimension=2, radius=3.0),

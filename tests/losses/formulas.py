@@ -1,5 +1,6 @@
 """Every loss as its docstring writes it, in mpmath: one entry per loss, and whatever is tested of one is tested of all."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ import mpmath as mp
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.centred import CentredPseudoHuberLoss, CentredSoftPinballLoss
 from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.negative_binomial import NegativeBinomialLoss
 from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
 from gibbsafe.losses.soft_step import SoftHingeLoss, SoftPinballLoss
 
@@ -50,6 +52,11 @@ def soft_pinball(loss, u, y):
     return loss.quantile * (y - u) + loss.width * mp.log1p(mp.exp((u - y) / loss.width))
 
 
+def negative_binomial(loss, u, y):
+    mean, size = mp.exp(u), mp.mpf(loss.dispersion)
+    return size * mp.log1p(mean / size) + y * mp.log1p(size / mean)
+
+
 def centred(formula):
     """The same, measured from its value at 0."""
     return lambda loss, u, y: formula(loss, u, y) - formula(loss, mp.mpf(0), y)
@@ -65,6 +72,8 @@ LISTED = [
     Written(SoftPinballLoss(0.7, 2.0), soft_pinball, bend=0.3),
     Written(CentredPseudoHuberLoss(2.0), centred(pseudo_huber), bend=0.3, bounded_below=False),
     Written(CentredSoftPinballLoss(0.7, 2.0), centred(soft_pinball), bend=0.3, bounded_below=False),
+    Written(NegativeBinomialLoss(7, 1.0), negative_binomial, bend=0.0, y=3.0, lowest=0.0, highest=7.0, steepest=7.0),
+    Written(NegativeBinomialLoss(20, 4.0), negative_binomial, bend=math.log(4.0), y=3.0, lowest=0.0, highest=20.0, steepest=20.0),
 ]
 #: Every smooth loss by itself.
 WRITTEN = {written.loss: written for written in LISTED}

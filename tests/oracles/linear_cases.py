@@ -115,6 +115,18 @@ def soft_pinball(rng: Generator, **shape: Any) -> Drawn:
     return Drawn(model, densities.soft_pinball(quantile, width), far, slopes, _response_itself, unit)
 
 
+def counts(rng: Generator, **shape: Any) -> Drawn:
+    """Negative binomial counts with caps and dispersions of any size."""
+    cap, dispersion = size(rng, 1e4), magnitude(rng, 1e-4, 1e4)
+
+    def response(rng: Generator, predictor: float, unit: float, reach: float) -> float:
+        return float(either(rng, 0.0, float(cap), float(rng.integers(0, cap + 1))))
+
+    model = gs.models.CountRegression(**shape, cap=cap, dispersion=dispersion)
+    slopes = (float(max(cap, dispersion)),)
+    return Drawn(model, densities.negative_binomial(dispersion), response, slopes, lambda z, y: math.log(dispersion))
+
+
 #: Models of a linear predictor that are drawn with one parameter alone, and those that are drawn with several as well.
 SINGLE = {"BernoulliLogit": logit, "Hinge": hinge, "QuantileRegression": pinball}
 SEVERAL = {
@@ -122,6 +134,7 @@ SEVERAL = {
     "SoftHinge": soft_hinge,
     "PseudoHuberRegression": pseudo_huber,
     "SoftQuantileRegression": soft_pinball,
+    "CountRegression": counts,
 }
 ONE_PARAMETER = SINGLE | SEVERAL
 
