@@ -94,14 +94,13 @@ def test_family(skeleton, tmp_path, adjacency):
     assert 0.3 < worst.curve.epsilon(1e-6) <= 1.0
 
 
-def test_theorem(skeleton, tmp_path, monkeypatch):
+def test_theorem(skeleton, tmp_path):
     theorem = skeleton("theorem").RangeAsPureDP()
     claim = gs.theorems.get(theorem.name).guarantee(
         {"difference_range": 2.0}, inverse_temperature=0.25, adjacency="replace-one", draws=3
     )
     assert claim.epsilon(0.0) == pytest.approx(1.5, rel=1e-12)
     model = gs.models.BetaBernoulli(trim=(0.3, 0.9))
-    monkeypatch.setattr(gs.models.BetaBernoulli, "theorems", (*model.theorems, theorem.name))
     plan = gs.plan(model, BUDGET, n=40, adjacency="replace-one", theorem=theorem.name)
     assert plan.guarantee.epsilon(1e-6) == pytest.approx(1.0, rel=1e-9)
     made = released(plan, np.arange(40) % 2, tmp_path)
@@ -110,11 +109,10 @@ def test_theorem(skeleton, tmp_path, monkeypatch):
     assert worst.curve.violation(plan.guarantee) is None
 
 
-def test_sampler(skeleton, tmp_path, monkeypatch):
-    sampler = skeleton("sampler").PRIOR_REJECTION
+def test_sampler(skeleton, tmp_path):
+    sampler = skeleton("sampler").TANGENT_REJECTION
     SAMPLERS[sampler.name] = sampler
     model = gs.models.LogisticRegression(dimension=1, intercept=False)
-    monkeypatch.setattr(gs.models.LogisticRegression, "samplers", (*model.samplers, sampler.name))
     X, y = np.linspace(-1, 1, 12)[:, None], np.arange(12) % 2
     plan = gs.plan(model, gs.Budget(5.0, 1e-3), n=12, adjacency="replace-one", sampler=sampler.name)
     made = released(plan, (X, y), tmp_path)
@@ -132,4 +130,4 @@ def test_nothing_stays_registered(skeleton):
     assert "MedianRegression" not in names[0]
     assert "PoissonRate" not in names[0]
     assert "range-as-pure-dp" not in names[1]
-    assert "prior-rejection" not in names[2]
+    assert "tangent-rejection" not in names[2]

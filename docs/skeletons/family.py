@@ -7,22 +7,23 @@ src/gibbsafe/posteriors is needs a file there, and one of src/gibbsafe/samplers/
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Self
 
 import numpy as np
 
 from gibbsafe._numerics import up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import count, fail, positive
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_response
 from gibbsafe.domains.column import Column, no_features
 from gibbsafe.domains.numbers import as_column, require_finite
 from gibbsafe.models.base import register
-from gibbsafe.models.families.family import Family
+from gibbsafe.models.capabilities import IsLikelihood
+from gibbsafe.models.families.family import Family, ranges_of
 from gibbsafe.models.families.rate_family import check_positive_trim, single_range
 from gibbsafe.posteriors.gamma import GammaPosterior
 from gibbsafe.posteriors.stage import Stage
@@ -32,7 +33,7 @@ from gibbsafe.theorems import Constants
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class PoissonRate(Family):
+class PoissonRate(Family, IsLikelihood):
     """Records x in 0..cap with −log-likelihood θ − x log θ, prior Gamma(shape, rate) on ``trim`` = (c₁, c₂), 0 < c₁ < c₂.
 
     Replacing a record changes the log-likelihood by (x − x′) log θ, whose range over the trim is at most cap·log(c₂/c₁); adding
@@ -40,9 +41,7 @@ class PoissonRate(Family):
     """
 
     name = "PoissonRate"
-    is_likelihood = True
-    theorems = ("bounded-range", "exponential-mechanism")
-    metric: ClassVar[Metric] = Metric.absolute()
+    metric = Metric.absolute()
     prior_fields = ("shape", "rate", "trim")
     trim: tuple[float, float]
     cap: int
@@ -62,6 +61,11 @@ class PoissonRate(Family):
         return ("rate",)
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The trim."""
+        return self.trim
+
+    @property
     def resolution(self) -> float:
         """The width of the trim."""
         return self.trim[1] - self.trim[0]
@@ -71,37 +75,37 @@ class PoissonRate(Family):
         replaced = up(self.cap * up(math.log(up(self.trim[1] / self.trim[0]))))
         single = max(single_range(self.trim, power, (1.0, 1.0)) for power in (0.0, float(self.cap)))
         public_n = n if adjacency == Adjacency.REPLACE_ONE else None
-        return Constants(**self.ranges(replaced, single, rows_per_person), n=public_n, dimension=1)
+        return Constants(**ranges_of(replaced, single, rows_per_person), n=public_n, dimension=1)
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the counts, clipped to 0..cap; what is no number is refused, or read as 0."""
         column = as_column(read_response(data, self.target), self.target, options.on_invalid)
         finite = require_finite(column[:, None], 0.0 if options.on_invalid == "replace" else None, self.target)
         return Blocks(np.clip(finite, 0.0, float(self.cap)))
 
-    def posterior(self, data: Blocks, stage: Stage, centre: Floats) -> GammaPosterior:
+    def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> GammaPosterior:
         """Return Gamma(shape + βΣx, rate + βn) on the trim."""
         (total,) = data.reduce(lambda rows, _: (float(rows.sum()),))
         beta = stage.inverse_temperature
         return GammaPosterior(self.shape + beta * total, self.rate + beta * data.n_rows, *self.trim)
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return the smallest and the largest record, for the audit."""
         return [np.array([0.0]), np.array([float(self.cap)])]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return synthetic counts."""
         return np.minimum(generator.poisson(float(draw[0]), rows), self.cap).astype(np.float64)
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the family for a study's target: a number whose upper bound is the cap."""
         no_features(features, cls.name)
         if target is None or target.kind != "number":
             fail("target", target and target.name, f"a number with bounds for {cls.name}")
         return cls(**{"target": target.name, "cap": math.floor(target.interval.high), **options})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         fields = {name: getattr(self, name) for name in ("cap", "shape", "rate", "target")}
         return {"name": self.name, "trim": list(self.trim)} | fields

@@ -7,11 +7,10 @@ rest. Beside every constant stands why it holds.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from gibbsafe._types import AnyFloats
+from gibbsafe._types import JSON, AnyFloats
 from gibbsafe._validate import positive
 from gibbsafe.losses.base import Loss, residual
 from gibbsafe.losses.bregman import bregman
@@ -62,7 +61,6 @@ class MedianRegression(LinearRegressor):
     """A numeric response with the absolute residual smoothed over ``width``: ½-Lipschitz, so no bound on it is needed."""
 
     name = "MedianRegression"
-    is_likelihood = False
     width: float = 0.5
 
     def __post_init__(self) -> None:
@@ -79,6 +77,6 @@ class MedianRegression(LinearRegressor):
         """The width: the only public unit of the response."""
         return self.width
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return self._declaration(width=self.width)

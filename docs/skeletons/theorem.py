@@ -10,6 +10,7 @@ from gibbsafe._numerics import at_most, up
 from gibbsafe.privacy import Adjacency, PureDP
 from gibbsafe.theorems.bounded_range import loss_difference_range
 from gibbsafe.theorems.constants import Constants
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 
@@ -24,6 +25,7 @@ class RangeAsPureDP(Theorem):
     name = "range-as-pure-dp"
     title = "the range of the loss difference as pure DP"
     reference = "McSherry, Talwar 2007, with the range in the place of twice the sensitivity"
+    kinds = (Kind.FAMILY,)
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require a bound on the range; refuse in one line what leaves it open."""

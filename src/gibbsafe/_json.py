@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from gibbsafe._types import JSON
 from gibbsafe.errors import CertificateError
 
 __all__ = ["LARGEST_FILE", "agrees", "canonical_bytes", "parse_json", "read_json"]
@@ -15,7 +17,7 @@ __all__ = ["LARGEST_FILE", "agrees", "canonical_bytes", "parse_json", "read_json
 LARGEST_FILE = 100_000_000
 
 
-def canonical_bytes(content: Any) -> bytes:
+def canonical_bytes(content: object) -> bytes:
     """Return JSON as it is hashed and signed: keys in order, no spaces, floats with every digit."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
@@ -40,11 +42,10 @@ def parse_json(text: bytes | str, what: str) -> Any:
 
 
 def _unique(what: str) -> Any:
-    def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def build(pairs: list[tuple[str, object]]) -> JSON:
         content = dict(pairs)
         if len(content) != len(pairs):
-            seen: set[str] = set()
-            twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+            twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
             raise CertificateError(f"{what}: key {twice[:50]!r} stands twice")
         return content
 
@@ -65,7 +66,7 @@ def read_json(path: Path | str, what: str) -> Any:
     return parse_json(content, f"{path}: {what}")
 
 
-def agrees(a: Any, b: Any) -> bool:
+def agrees(a: object, b: object) -> bool:
     """Whether two contents are the same, of the same types, floats to nine digits.
 
     >>> agrees({"n": [1, 0.1]}, {"n": [1, 0.1 + 1e-17]}), agrees(1, True)

@@ -21,7 +21,7 @@ def printable(text: str) -> str:
     return _CONTROLS.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
-def cell(value: Any) -> Any:
+def cell(value: object) -> Any:
     """Return a value for a CSV file: a text that a spreadsheet would run as a formula gets an apostrophe before it.
 
     >>> cell("=1+1"), cell(-1.5), cell("yes")

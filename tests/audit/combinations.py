@@ -45,8 +45,8 @@ class Atoms:
 class ContaminatedLabels:
     """Posterior of a logit θ ~ N(0, 25) given labels of which a share p were replaced by fair coins."""
 
-    dimension = 1
-    prior_centre, prior_precision = np.zeros(1), np.full(1, 0.04)
+    support = np.full(1, -math.inf), np.full(1, math.inf)
+    outlook = np.zeros(1), np.full(1, 5.0)
 
     def __init__(self, labels, share, beta):
         self.labels, self.share, self.beta = labels, share, beta
@@ -60,6 +60,7 @@ class SmallRates:
     """Posterior of the rate θ ∈ [0.01, 0.2] of one exponential record x, prior ∝ e^{−50θ} (Lemma 19)."""
 
     support = np.array([0.01]), np.array([0.2])
+    outlook = np.zeros(1), np.ones(1)
 
     def __init__(self, x):
         self.x = x

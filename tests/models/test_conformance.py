@@ -14,6 +14,7 @@ from scipy.stats import kstwobign
 import gibbsafe as gs
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.models import MODELS, model_from_dict
+from gibbsafe.models.capabilities import BoundedScores, IsLikelihood
 from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.population.gibbs import declares_likelihood
 
@@ -37,15 +38,9 @@ WITHOUT_N = [name for name in GIBBS if ADD in EXAMPLES[name].adjacencies]
 CRITICAL = float(kstwobign.isf(1e-4))
 
 
-def test_every_model_declares_whether_it_is_a_likelihood():
+def test_the_data_noise_of_every_model_is_known():
     for model in MODELS.values():
-        own = [
-            vars(each)["is_likelihood"]
-            for each in model.__mro__
-            if each.__module__.startswith("gibbsafe.models") and "is_likelihood" in vars(each)
-        ]
-        assert len(own) >= 2, f"{model.name} leaves is_likelihood to the base class"
-        assert isinstance(own[0], bool)
+        assert issubclass(model, IsLikelihood | BoundedScores), f"{model.name} says nothing of its records' noise"
 
 
 def test_simulating_records_does_not_make_a_loss_a_likelihood():
@@ -222,7 +217,7 @@ def test_the_predictor_is_the_same_in_both_units(model):
     else:
         assert (found == expected).all()
     precision = np.linspace(1.0, 2.0, model.parameters)
-    np.testing.assert_allclose(model.precision_from_original(model.precision_to_original(precision)), precision)
+    np.testing.assert_allclose(model.units.precision_from_original(model.units.precision_to_original(precision)), precision)
 
 
 @pytest.mark.parametrize("name", [name for name in GIBBS if EXAMPLES[name].recovers is not None])

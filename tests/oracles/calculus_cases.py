@@ -131,13 +131,13 @@ def groups(rng: Generator, made: Case) -> None:
     value = magnitude(rng, 1e-12, 1e3)
     made.setting = {"k": k, "value": value}
     scaled = Fraction(value) * k
-    made.at_most("kε", scaled, Fraction(PureDP(value).group(k).pure_epsilon))  # type: ignore[arg-type]
-    made.at_most("kr", scaled, Fraction(BoundedRange(value).group(k).range))  # type: ignore[arg-type]
-    made.at_most("kμ", scaled, Fraction(GaussianDP(value).group(k).mu))  # type: ignore[arg-type]
-    made.at_most("k²ρ", scaled * k, Fraction(ConcentratedDP(value).group(k).rho))  # type: ignore[arg-type]
+    made.at_most("kε", scaled, Fraction(PureDP(value).group(k).pure_epsilon))
+    made.at_most("kr", scaled, Fraction(BoundedRange(value).group(k).range))
+    made.at_most("kμ", scaled, Fraction(GaussianDP(value).group(k).mu))
+    made.at_most("k²ρ", scaled * k, Fraction(ConcentratedDP(value).group(k).rho))
     delta = magnitude(rng, 1e-300, 0.5)
     grouped = ApproximateDP(value, delta).group(k)
-    made.at_most("group's ε", scaled, Fraction(grouped.pair[0]))  # type: ignore[arg-type]
+    made.at_most("group's ε", scaled, Fraction(grouped.pair[0]))
     made.at_most("group's δ", exact.group_delta(value, delta, k), grouped.delta(grouped.pair[0]))
 
 
@@ -210,14 +210,14 @@ def metric(rng: Generator, made: Case) -> None:
     ranged = bool(rng.random() < 0.3)
     claim = MetricDP(value, "hamming", bounded_range=ranged)
     at = claim.at(distance)
-    made.at_most("ε at a distance", Fraction(value) * Fraction(distance), Fraction(_width(at)))  # type: ignore[arg-type]
+    made.at_most("ε at a distance", Fraction(value) * Fraction(distance), Fraction(_width(at)))
     many = claim.compose(times).at(distance)
-    made.at_most("ε of many", Fraction(value) * times * Fraction(distance), Fraction(_width(many)))  # type: ignore[arg-type]
+    made.at_most("ε of many", Fraction(value) * times * Fraction(distance), Fraction(_width(many)))
     unit = claim.compose(times).at(1.0)
-    made.at_most("ε at 1", Fraction(value) * times, Fraction(_width(unit)))  # type: ignore[arg-type]
+    made.at_most("ε at 1", Fraction(value) * times, Fraction(_width(unit)))
     delta = magnitude(rng, 1e-300, 1e-3)
     both = MetricDP(value, "hamming", delta).compose(times)
-    made.at_most("δ per unit", Fraction(delta) * times, Fraction(both.delta_per_unit))  # type: ignore[arg-type]
+    made.at_most("δ per unit", Fraction(delta) * times, Fraction(both.delta_per_unit))
 
 
 def _width(guarantee: Any) -> float:

@@ -32,7 +32,7 @@ def squared(rng: Generator, made: Case) -> None:
     )
     made.setting = {"model": model.to_dict(), "rows": rows}
     constants = model.constants(np.ones(d), adjacency=gs.privacy.Adjacency.of(adjacency), n=n, rows_per_person=rows)
-    (declared,), (single,) = constants.difference_lipschitz, constants.lipschitz  # type: ignore[misc]
+    (declared,), (single,) = constants.difference_lipschitz, constants.lipschitz
     largest = max(abs(low), half)
     worst = alone = 0.0
     for cosine in (1.0,) if d == 1 else np.linspace(0.0, 1.0, 201):

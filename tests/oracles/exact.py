@@ -133,7 +133,7 @@ def finite_curve(log_p: Array, log_q: Array, epsilons: Sequence[float]) -> tuple
             total = mp.fsum(masses)
             laws.append([mass / total for mass in masses])
         forward, backward = list(zip(*laws, strict=True)), list(zip(*reversed(laws), strict=True))
-        return tuple(np.array([float(stick(law, e)) for e in epsilons]) for law in (forward, backward))  # type: ignore[return-value]
+        return tuple(np.array([float(stick(law, e)) for e in epsilons]) for law in (forward, backward))
 
 
 def proximal_line_mu(step: float, gap: mp.mpf, precision: float, rounds: int) -> mp.mpf:

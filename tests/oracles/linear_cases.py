@@ -150,7 +150,7 @@ def one_parameter(rng: Generator, made: Case) -> None:
     given = None
     scale = drawn.unit * magnitude(rng, 1e-6, 1e6)  # of the prior, in scaled units
     if rng.random() < 0.7:
-        precision = model.precision_to_original(np.array([1 / scale**2]))
+        precision = model.units.precision_to_original(np.array([1 / scale**2]))
         centre = model.to_original(np.array([[scale * float(rng.normal()) * 3]]))[0]
         given = GaussianPrior((float(precision[0]),), (float(centre[0]),))
     theorem = str(either(rng, "auto", "auto", "gaussian-dp", "log-sobolev"))
@@ -186,7 +186,7 @@ def far_out(rng: Generator, made: Case) -> None:
     scaled = drawn.unit**-2 * np.array([magnitude(rng, 1e-6, 1e6) for _ in range(d + intercept)])
     if rng.random() < 0.4:
         scaled[:] = scaled[0]
-    prior = GaussianPrior(tuple(model.precision_to_original(scaled).tolist()), (0.0,) * (d + intercept))
+    prior = GaussianPrior(tuple(model.units.precision_to_original(scaled).tolist()), (0.0,) * (d + intercept))
     made.setting = {
         "model": model.to_dict(),
         "budget": budget,
@@ -212,7 +212,7 @@ def far_out(rng: Generator, made: Case) -> None:
         shifts = [vectors[0] - vectors[-1]]
     mu = max(beta * rows * math.sqrt(float((shift**2 / precision).sum())) for shift in shifts)
     made.setting |= {"beta": beta}
-    made.at_most("μ", mu, plan.guarantee.mu, 1e-12 * mu)  # type: ignore[attr-defined]
+    made.at_most("μ", mu, plan.guarantee.mu, 1e-12 * mu)
     made.at_most("the budget's δ", float(gaussian_delta(budget.epsilon, mp.mpf(mu) * (1 - mp.mpf(10) ** -11))), budget.delta)
 
 

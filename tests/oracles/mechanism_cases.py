@@ -58,7 +58,7 @@ def linear(rng: Generator, made: Case) -> None:
     keep = [[*range(n)], [*range(n - 1), n]]
     data = tuple((features[k][:, None], response[k]) if drawn.features else response[k] for k in keep)
     epsilons = [0.0, *epsilons_for(rng, budget.epsilon)[1:3]]
-    same(made, plan, data, curve(gibbs.log(first), gibbs.log(second), gibbs.line(first, second), epsilons), epsilons)  # type: ignore[arg-type]
+    same(made, plan, data, curve(gibbs.log(first), gibbs.log(second), gibbs.line(first, second), epsilons), epsilons)
 
 
 @case("what runs: families", 0.4)
@@ -80,7 +80,7 @@ def families(rng: Generator, made: Case) -> None:
         data = records[:n], np.append(records[: n - 1], records[n])
         counts = [(float(each.sum()), float(n - each.sum())) for each in data]
         tempered = [tuple(plan.inverse_temperature * c for c in each) for each in counts]
-        pair = beta_pair(a, b if binary else a, tempered[0], tempered[1], ends)  # type: ignore[arg-type]
+        pair = beta_pair(a, b if binary else a, tempered[0], tempered[1], ends)
         return same(made, plan, data, pair.curve(epsilons), epsilons)
     if name == "FiniteFamily":
         table = rng.dirichlet(np.ones(3), size=4)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from functools import singledispatch
 
 import numpy as np
 from scipy.special import betainc, betaln, expit
 
 from gibbsafe._numerics import down, exp, up
+from gibbsafe._types import JSON
 from gibbsafe._validate import count, fail
 from gibbsafe.assumptions.law import LipschitzLaw, StochasticConstants
 from gibbsafe.assumptions.priors import lipschitz_of_table
 from gibbsafe.assumptions.ratio import likelihood_ratio_bound
+from gibbsafe.models.capabilities import LipschitzParameters
 from gibbsafe.models.families.beta_bernoulli import BetaBernoulli
 from gibbsafe.models.families.family import Family
 from gibbsafe.models.families.finite_family import FiniteFamily
@@ -58,7 +60,7 @@ class Assumptions:
         names = {finding.result: finding.applies for finding in self.findings}
         return names[result] if result in names else fail("result", result, "one of " + ", ".join(names))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         names = ("family", "metric", "n", "lipschitz", "diameter", "log_ratio")
         plain = {name: getattr(self, name) for name in names}
@@ -88,7 +90,7 @@ def check(family: Family, n: int) -> Assumptions:
     size = count("n", n)
     stated = family.metric_constants()
     lipschitz, diameter = stated.metric_lipschitz, stated.metric_diameter
-    if lipschitz is None and isinstance(family, BetaBernoulli):
+    if stated.beta_prior is not None:  # untrimmed outcomes, 0 or 1
         diameter = 1.0
     law = law_of(family)
     pair = None if law is None else law.best()
@@ -97,17 +99,27 @@ def check(family: Family, n: int) -> Assumptions:
     return Assumptions(family.name, family.metric.name, size, lipschitz, diameter, law, pair, log_ratio, findings)
 
 
+@singledispatch
 def law_of(family: Family) -> LipschitzLaw | None:
     """Return the prior law of ℓ(θ), or None where the family does not state the mass of Lipschitz parameters."""
-    if isinstance(family, FiniteFamily):
-        assert family.prior is not None
-        return LipschitzLaw.finite(lipschitz_of_table(family.likelihood), family.prior)
-    if type(family).prior_mass_below is Family.prior_mass_below:
+    if not isinstance(family, LipschitzParameters):
         return None
-    if isinstance(family, BetaBernoulli) and family.trim is None:
-        return LipschitzLaw.continuous(family.prior_mass_below, math.inf, **_beta_tail(family))
     largest = family.metric_constants().metric_lipschitz
     return None if largest is None else LipschitzLaw.continuous(family.prior_mass_below, largest)
+
+
+@law_of.register
+def _(family: FiniteFamily) -> LipschitzLaw:
+    assert family.prior is not None
+    return LipschitzLaw.finite(lipschitz_of_table(family.likelihood), family.prior)
+
+
+@law_of.register
+def _(family: BetaBernoulli) -> LipschitzLaw:
+    largest = family.metric_constants().metric_lipschitz
+    if largest is None:
+        return LipschitzLaw.continuous(family.prior_mass_below, math.inf, **_beta_tail(family))
+    return LipschitzLaw.continuous(family.prior_mass_below, largest)
 
 
 def _beta_tail(family: BetaBernoulli) -> dict[str, float]:

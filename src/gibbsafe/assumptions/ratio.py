@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from functools import singledispatch
 
 import numpy as np
 from scipy.special import betaln, logit, logsumexp, xlogy
 
 from gibbsafe._numerics import SLACK
-from gibbsafe._validate import count
+from gibbsafe._validate import count, fail
 from gibbsafe.models.families.beta_bernoulli import BetaBernoulli
+from gibbsafe.models.families.family import Family
 from gibbsafe.models.families.finite_family import FiniteFamily
 from gibbsafe.models.families.rate_family import RateFamily
 from gibbsafe.posteriors.beta import BetaPosterior
 from gibbsafe.posteriors.gamma import GammaPosterior
+from gibbsafe.privacy import Adjacency
 
 __all__ = ["likelihood_ratio_bound"]
 
@@ -28,17 +30,23 @@ __all__ = ["likelihood_ratio_bound"]
 POINTS = 400
 
 
-def likelihood_ratio_bound(family: Any, n: int) -> float | None:
+def likelihood_ratio_bound(family: Family, n: int) -> float | None:
     """Return ln C of a family for n records (an upper bound), or None where nobody has worked it out."""
-    count("n", n)
-    if isinstance(family, BetaBernoulli):
-        return _beta(family, n)
-    if isinstance(family, RateFamily):
-        return _rate(family, n)
-    return _finite(family, n) if isinstance(family, FiniteFamily) else None
+    return _ratio_bound(family, count("n", n))
 
 
-def _finite(family: FiniteFamily, n: int) -> float:
+@singledispatch
+def _ratio_bound(family: object, n: int) -> float | None:
+    return fail("family", family, "a family of gibbsafe.models: a likelihood with a declared prior")
+
+
+@_ratio_bound.register
+def _(family: Family, n: int) -> None:
+    """Nobody has worked it out; the families below are those for which it is known."""
+
+
+@_ratio_bound.register
+def _(family: FiniteFamily, n: int) -> float:
     """Return the exact maximum over counts of two outcomes; otherwise φ(x) ≥ ξ(θ)p_θ(x), the paper's (9)."""
     prior, table = np.array(family.prior), np.log(np.array(family.likelihood))
     if table.shape[1] == 2 and n * len(prior) <= 10_000_000:
@@ -58,7 +66,8 @@ def _on_grid(ratio: Callable[[float], float], low: float, high: float, width: fl
     return max(values) + width * float(grid[1] - grid[0]) / 2 + SLACK
 
 
-def _beta(family: BetaBernoulli, n: int) -> float:
+@_ratio_bound.register
+def _(family: BetaBernoulli, n: int) -> float:
     trials = n * family.trials
     a, b = family.trim or (0.0, 1.0)
     if family.trim is None:
@@ -78,7 +87,8 @@ def _beta(family: BetaBernoulli, n: int) -> float:
     return _on_grid(ratio, 0.0, trials, float(logit(b) - logit(a)), trials)
 
 
-def _rate(family: RateFamily, n: int) -> float:
+@_ratio_bound.register
+def _(family: RateFamily, n: int) -> float:
     (low, high), (first, last), power = family.trim, family.statistic_bounds, family.power * n
     prior = GammaPosterior(family.shape, family.rate, low, high).log_mass(low, high)
 
@@ -88,5 +98,5 @@ def _rate(family: RateFamily, n: int) -> float:
         return power * math.log(theta) - theta * total - posterior + prior
 
     found = _on_grid(ratio, n * first, n * last, high - low, None)
-    crude = family.constants(np.empty(0), adjacency="replace-one", n=n, rows_per_person=1).likelihood_ratio_bound  # type: ignore[arg-type]
+    crude = family.constants(np.empty(0), adjacency=Adjacency.REPLACE_ONE, n=n, rows_per_person=1).likelihood_ratio_bound
     return found if crude is None else min(found, math.log(crude))

@@ -6,13 +6,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from gibbsafe._types import Floats
 from gibbsafe.audit.record_losses import RecordLosses, numerical_gradient
-from gibbsafe.models.base import GibbsModel
+from gibbsafe.data.blocks import Blocks
+from gibbsafe.losses.base import Loss
+from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.posteriors.protocols import Posterior
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants
 from gibbsafe.theorems.bounded_range import loss_difference_range
@@ -31,14 +34,14 @@ class Attack(ABC):
     arity: ClassVar[int] = 2
 
     @abstractmethod
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
+    def shares(self, posteriors: list[Posterior], thetas: Floats) -> Floats:
         """Return, per parameter, found / declared."""
 
-    def share(self, posteriors: list[Any], theta: Floats) -> float:
+    def share(self, posteriors: list[Posterior], theta: Floats) -> float:
         """Return the share at one parameter; what cannot be evaluated is no evidence."""
         return self.best(posteriors, theta[None])[0]
 
-    def best(self, posteriors: list[Any], thetas: Floats) -> tuple[float, Floats]:
+    def best(self, posteriors: list[Posterior], thetas: Floats) -> tuple[float, Floats]:
         """Return the largest share and where."""
         with np.errstate(over="ignore", invalid="ignore"):  # rows that were not clipped overflow, and that is evidence enough
             shares = np.nan_to_num(self.shares(posteriors, thetas), nan=-math.inf)
@@ -52,7 +55,7 @@ class GradientSize(Attack):
 
     precision: Floats
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
+    def shares(self, posteriors: list[Posterior], thetas: Floats) -> Floats:
         gradient = self.losses.difference_gradient(posteriors[0], posteriors[1], thetas)
         return np.asarray(np.sqrt(np.square(gradient) @ (1 / self.precision)) / self.declared)
 
@@ -62,14 +65,14 @@ class SingleGradient(GradientSize):
 
     arity = 1
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
-        return super().shares([posteriors[0], self.losses.nothing], thetas)
+    def shares(self, posteriors: list[Posterior], thetas: Floats) -> Floats:
+        return super().shares([posteriors[0], self.losses.no_records], thetas)
 
 
 class Range(Attack):
     """How far a difference of losses varies over the parameters: between each parameter and the lowest one seen."""
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
+    def shares(self, posteriors: list[Posterior], thetas: Floats) -> Floats:
         pool = np.concatenate([thetas, self.losses.thetas])
         values = self.losses.difference(posteriors[0], posteriors[1], pool)
         lowest = values[np.isfinite(values)].min(initial=math.inf)
@@ -81,8 +84,8 @@ class SingleRange(Range):
 
     arity = 1
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
-        return super().shares([posteriors[0], self.losses.nothing], thetas)
+    def shares(self, posteriors: list[Posterior], thetas: Floats) -> Floats:
+        return super().shares([posteriors[0], self.losses.no_records], thetas)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,13 +95,13 @@ class Curvature(Attack):
     least: bool
     arity = 1
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
+    def shares(self, posteriors: list[Posterior], thetas: Floats) -> Floats:
         direction = np.random.default_rng(2).standard_normal(thetas.shape)
         size = 1e-2 * np.maximum(1e-2, np.linalg.norm(thetas, axis=1, keepdims=True))
         step = size * direction / np.linalg.norm(direction, axis=1, keepdims=True)
         moved = thetas + step
         first, second = (
-            self.losses.difference_gradient(posteriors[0], self.losses.nothing, points) for points in (thetas, moved)
+            self.losses.difference_gradient(posteriors[0], self.losses.no_records, points) for points in (thetas, moved)
         )
         change, length = second - first, np.linalg.norm(step, axis=1)
         if not self.least:
@@ -114,13 +117,12 @@ class Gradient(Attack):
 
     arity = 1
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
+    def shares(self, posteriors: list[Posterior], thetas: Floats) -> Floats:
         thetas = thetas + 1.2345e-3  # off the round numbers where losses like to have kinks
-        stated = posteriors[0].gradients(thetas)
-        coarse, fine = (numerical_gradient(posteriors[0].values, thetas, relative) for relative in (1e-5, 3e-6))
-        scale = (
-            1 + np.abs(stated).max(axis=1) + 1e-4 * np.abs(posteriors[0].values(thetas)) / np.abs(thetas).max(axis=1, initial=1)
-        )
+        posterior = _gibbs(posteriors[0])
+        stated = posterior.gradients(thetas)
+        coarse, fine = (numerical_gradient(posterior.values, thetas, relative) for relative in (1e-5, 3e-6))
+        scale = 1 + np.abs(stated).max(axis=1) + 1e-4 * np.abs(posterior.values(thetas)) / np.abs(thetas).max(axis=1, initial=1)
         smooth = np.abs(coarse - fine).max(axis=1) < 1e-3 * scale
         wrong = np.abs(stated - fine).max(axis=1) / scale
         return np.where(smooth, wrong / self.declared, 0.0)
@@ -131,7 +133,7 @@ class SelfConcordance(Attack):
 
     arity = 1
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
+    def shares(self, posteriors: list[Posterior], thetas: Floats) -> Floats:
         u, y, loss = _predictors(posteriors[0], thetas)
         third, curvature = np.abs(loss.third(u, y)), loss.curvature(u, y)
         return np.asarray(np.where(third > 1e-290, third / np.maximum(self.declared * curvature, 1e-300), 0.0)[0])
@@ -142,7 +144,7 @@ class Derivatives(Attack):
 
     arity = 1
 
-    def shares(self, posteriors: list[Any], thetas: Floats) -> Floats:
+    def shares(self, posteriors: list[Posterior], thetas: Floats) -> Floats:
         u, y, loss = _predictors(posteriors[0], thetas)
         worst = np.zeros(u.shape)
         step = 1e-5 * np.maximum(1.0, np.abs(u))
@@ -157,13 +159,17 @@ class Derivatives(Attack):
         return np.asarray(worst[0] / self.declared)
 
 
-def _predictors(posterior: Any, thetas: Floats) -> tuple[Floats, Floats | None, Any]:
-    blocks = posterior.data
-    return (
-        np.asarray(blocks.rows[:1].astype(np.float64) @ thetas.T),
-        None if blocks.targets is None else blocks.targets[:1],
-        posterior.loss,
-    )
+def _gibbs(posterior: Posterior) -> GibbsPosterior:
+    """Return the posterior, which `attacks` found to be a Gibbs posterior."""
+    assert isinstance(posterior, GibbsPosterior)
+    return posterior
+
+
+def _predictors(posterior: Posterior, thetas: Floats) -> tuple[Floats, Floats | None, Loss]:
+    gibbs = _gibbs(posterior)
+    assert isinstance(gibbs.data, Blocks)
+    targets = gibbs.data.targets
+    return np.asarray(gibbs.data.rows[:1].astype(np.float64) @ thetas.T), None if targets is None else targets[:1], gibbs.loss
 
 
 # -- which attacks a model's declaration calls for ---------------------------------------------------------------------
@@ -182,10 +188,9 @@ def attacks(losses: RecordLosses) -> Iterator[Attack]:
             yield from _on_ranges(losses, constants, Adjacency.ADD_REMOVE)
         for _, constants in (alone or losses.constants(Adjacency.REPLACE_ONE))[:1]:
             yield from _on_curvature(losses, constants)
-    if hasattr(losses.posteriors[0], "gradients"):
+    if isinstance(losses.posteriors[0], GibbsPosterior):
         yield Gradient(losses, "gradient", 1e-3, "the gradient is not the derivative of the potential")
-    if isinstance(losses.model, GibbsModel) and hasattr(losses.posteriors[0], "data"):
-        yield from _on_loss(losses)
+        yield from _on_loss(losses, losses.posteriors[0].loss)
 
 
 def _on_gaps(losses: RecordLosses, constants: Constants, precision: Floats, adjacency: Adjacency) -> Iterator[Attack]:
@@ -234,8 +239,7 @@ def _on_curvature(losses: RecordLosses, constants: Constants) -> Iterator[Attack
         yield Curvature(losses, "strong convexity", least, "curvature of one record's loss", True)
 
 
-def _on_loss(losses: RecordLosses) -> Iterator[Attack]:
-    loss = losses.posteriors[0].loss
+def _on_loss(losses: RecordLosses, loss: Loss) -> Iterator[Attack]:
     if math.isfinite(loss.smoothness):
         yield Derivatives(losses, "derivatives", 1e-4, "a derivative of the scalar loss is not the derivative")
         if 0 < loss.self_concordance < math.inf:

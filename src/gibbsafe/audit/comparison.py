@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gibbsafe.audit.records import columns_of, hostile_copies, join, persons_for, replace_record
+from gibbsafe._types import JSON, Document
+from gibbsafe.audit.records import columns_of, corners_of, hostile_copies, join, persons_for, replace_record
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.planning import Plan
 from gibbsafe.privacy import Adjacency
@@ -17,7 +18,7 @@ __all__ = ["Difference", "SameMechanism", "hostile_neighbours", "same_mechanism"
 
 #: How a run is described: by what its certificate says of sampler, grid, steps and slack.
 FIELDS = ("sampler", "grid", "slack", "stages", "inverse_temperature", "prior", "theorem", "claim", "draws")
-Describe = Callable[[Any], Mapping[str, Any]]
+Describe = Callable[[object], Document]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +27,10 @@ class Difference:
 
     situation: str
     field: str
-    first: Any
-    second: Any
-    data: Any
-    neighbour: Any
+    first: object
+    second: object
+    data: object
+    neighbour: object
 
     def __str__(self) -> str:
         return f"{self.situation}: {self.field} is {self.first!r} on one data set and {self.second!r} on its neighbour"
@@ -53,7 +54,7 @@ class SameMechanism:
         return f"the same mechanism ran on both data sets of {len(self.situations)} hostile pairs"
 
 
-def describe_release(release: Any) -> dict[str, Any]:
+def describe_release(release: Any) -> JSON:
     """Return what must not depend on the data: the certificate's words on how it was drawn, and the shape of the draws."""
     certificate = release.certificate
     return {name: certificate[name] for name in FIELDS if name in certificate} | {"shape": np.shape(release.draws)}
@@ -61,12 +62,12 @@ def describe_release(release: Any) -> dict[str, Any]:
 
 def same_mechanism(
     plan: Plan,
-    data: Any = None,
+    data: object = None,
     *,
-    mechanism: Callable[[Any], Any] | None = None,
+    mechanism: Callable[[object], object] | None = None,
     describe: Describe = describe_release,
-    records: list[Any] | None = None,
-    pairs: Iterable[tuple[str, Any, Any]] | None = None,
+    records: list[object] | None = None,
+    pairs: Iterable[tuple[str, object, object]] | None = None,
 ) -> SameMechanism:
     """Release on hostile neighbours and compare how: both must release, with the same sampler, grid, steps and slack.
 
@@ -93,16 +94,16 @@ def same_mechanism(
     return SameMechanism(tuple(tried), None)
 
 
-def _described(run: Callable[[Any], Any], describe: Describe, data: Any) -> dict[str, Any]:
+def _described(run: Callable[[object], object], describe: Describe, data: object) -> JSON:
     try:
         return {"outcome": "released", **describe(run(data))}
     except (GibbsafeError, ArithmeticError, ValueError) as error:
         return {"outcome": f"refused ({type(error).__name__})"}
 
 
-def hostile_neighbours(plan: Plan, data: Any = None, records: list[Any] | None = None) -> Iterator[tuple[str, Any, Any]]:
+def hostile_neighbours(plan: Plan, data: object = None, records: list[object] | None = None) -> Iterator[tuple[str, Any, Any]]:
     """Yield (situation, data set, neighbour)."""
-    corners = list(plan.model.corners() if records is None else records)
+    corners = corners_of(plan.model) if records is None else list(records)
     rows = plan.rows_per_person
     persons = plan.n if plan.n is not None and plan.adjacency == Adjacency.REPLACE_ONE else None
     size = 12 if persons is None else persons - 1 + rows
@@ -122,8 +123,8 @@ def hostile_neighbours(plan: Plan, data: Any = None, records: list[Any] | None =
             yield "one record or none", join([(record, 1)]), join([(record, 0)])
 
 
-def _name(record: Any, other: Any) -> str:
-    def plain(each: Any) -> str:
+def _name(record: object, other: object) -> str:
+    def plain(each: object) -> str:
         return ", ".join(str(column[0].tolist()) for column in columns_of(each))
 
     return f"all records ({plain(record)}), or one of them ({plain(other)})"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ from scipy.special import expit, log_expit
 
 from gibbsafe._types import Floats
 from gibbsafe.errors import PremiseError
+from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.posteriors.protocols import Posterior
 
 __all__ = ["Coordinates", "coordinates_of"]
 
@@ -43,13 +45,13 @@ class Coordinates:
         """Number of coordinates."""
         return len(self.centre)
 
-    def log_densities(self, posteriors: tuple[Any, ...], t: Floats) -> tuple[Floats, ...]:
+    def log_densities(self, posteriors: tuple[Posterior, ...], t: Floats) -> tuple[Floats, ...]:
         """Return each posterior's unnormalised log density, as a density of t, at the rows of ``t``."""
         thetas, stretch = _to_support(self.centre + t @ self.basis.T, self.lower, self.upper)
         return tuple(stretch - values_of(posterior, thetas) for posterior in posteriors)
 
 
-def values_of(posterior: Any, thetas: Floats) -> Floats:
+def values_of(posterior: Posterior, thetas: Floats) -> Floats:
     """Return potentials in parts, so that rows × points stay small."""
     parts = np.array_split(thetas, max(1, len(thetas) // 20_000))
     return np.concatenate([np.asarray(posterior.values(part), dtype=np.float64) for part in parts])
@@ -70,29 +72,16 @@ def _to_support(z: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floats
     return theta, stretch
 
 
-def support_of(posterior: Any) -> tuple[Floats, Floats]:
-    """Return the ends of the support's box; all of space for posteriors that do not say."""
-    if hasattr(posterior, "support"):
-        low, high = posterior.support
-        return np.atleast_1d(np.asarray(low, float)), np.atleast_1d(np.asarray(high, float))
-    width = posterior.dimension
-    ball = getattr(posterior, "ball", None)
-    if ball is not None and width == 1:
-        return np.array([-ball]), np.array([ball])
-    return np.full(width, -math.inf), np.full(width, math.inf)
-
-
-def coordinates_of(posteriors: tuple[Any, Any]) -> Coordinates:
+def coordinates_of(posteriors: tuple[Posterior, Posterior]) -> Coordinates:
     """Return the coordinates of two posteriors of one or two parameters with the same support."""
-    lower, upper = support_of(posteriors[0])
-    other = support_of(posteriors[1])
+    (lower, upper), other = posteriors[0].support, posteriors[1].support
     if not (np.array_equal(lower, other[0]) and np.array_equal(upper, other[1])):
         raise PremiseError("posteriors: their supports differ, so no finite epsilon separates them")
     if len(lower) > 2:
         raise PremiseError(f"posterior of {len(lower)} parameters: quadrature covers one or two; use estimate_lower_bound")
-    if len(lower) > 1 and getattr(posteriors[0], "ball", None) is not None:
+    if len(lower) > 1 and isinstance(posteriors[0], GibbsPosterior) and posteriors[0].ball is not None:
         raise PremiseError("posterior on a ball: quadrature covers one parameter; use estimate_lower_bound")
-    start, scale = _hint(posteriors[0], lower, upper)
+    start, scale = posteriors[0].outlook
 
     def heights(z: Floats) -> Floats:
         """The larger of the two densities' heights below their own peaks is what the box must reach."""
@@ -102,16 +91,6 @@ def coordinates_of(posteriors: tuple[Any, Any]) -> Coordinates:
     build = _line if len(lower) == 1 else _plane
     centre, basis, box = build(heights, start, scale, two_ends=np.isfinite(lower) & np.isfinite(upper))
     return Coordinates(lower, upper, centre, basis, box)
-
-
-def _hint(posterior: Any, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-    """Return a public starting point and scale: the prior's, where the posterior has a normal one."""
-    if np.isfinite(lower).any() or np.isfinite(upper).any():
-        return np.zeros(len(lower)), np.ones(len(lower))
-    for centre, precision in (("prior_centre", "prior_precision"), ("mean", "precision")):
-        if hasattr(posterior, precision):
-            return np.asarray(getattr(posterior, centre), float), 1 / np.sqrt(getattr(posterior, precision))
-    return np.zeros(len(lower)), np.ones(len(lower))
 
 
 Heights: TypeAlias = Callable[[Floats], Floats]

@@ -67,7 +67,7 @@ class PrivacyCurve:
         return cls(side, side, f"closed form (Gaussian shift, mu = {mu:.6g})", mu)
 
     @classmethod
-    def closed_form(cls, first: Any, second: Any) -> PrivacyCurve:
+    def closed_form(cls, first: object, second: object) -> PrivacyCurve:
         """Return the curve of two posteriors that know their own hockey-stick divergence."""
 
         def side(a: Any, b: Any) -> Direction:
@@ -76,7 +76,7 @@ class PrivacyCurve:
         return cls(side(first, second), side(second, first), "closed form")
 
     @classmethod
-    def by_quadrature(cls, first: Any, second: Any) -> PrivacyCurve:
+    def by_quadrature(cls, first: object, second: object) -> PrivacyCurve:
         """Return the curve of two posteriors with one or two parameters."""
         quadrature = Quadrature.of(first, second)
         return cls(quadrature.delta, quadrature.reversed().delta, "quadrature")

@@ -19,6 +19,7 @@ from gibbsafe.audit.coordinates import coordinates_of
 from gibbsafe.audit.curves import Direction, PrivacyCurve
 from gibbsafe.audit.quadrature import Quadrature
 from gibbsafe.errors import PremiseError
+from gibbsafe.posteriors.protocols import Posterior
 from gibbsafe.samplers.langevin import project
 
 __all__ = ["LastIterate", "langevin_curve", "last_iterates"]
@@ -28,7 +29,7 @@ MOST_NODES = 4000
 
 
 @dataclass(frozen=True, eq=False)
-class LastIterate:
+class LastIterate(Posterior):
     """Σ_j weight_j N(mean_j, sd²), projected to |θ| ≤ ball: a density inside and, with a ball, an atom at each end."""
 
     means: Floats
@@ -44,15 +45,13 @@ class LastIterate:
         return np.array([-end]), np.array([end])
 
     @property
-    def mean(self) -> Floats:
-        """Where to look for the mass: the mixture's mean."""
-        return np.atleast_1d(self.weights @ self.means)
-
-    @property
-    def precision(self) -> Floats:
-        """How wide to look: one over the mixture's variance."""
-        spread = self.weights @ np.square(self.means - self.mean[0])
-        return np.atleast_1d(1 / (self.sd**2 + spread))
+    def outlook(self) -> tuple[Floats, Floats]:
+        """The mixture's mean and deviation, on all of space."""
+        if self.ball is not None:
+            return super().outlook
+        mean = np.atleast_1d(self.weights @ self.means)
+        spread = self.weights @ np.square(self.means - mean[0])
+        return mean, 1 / np.sqrt(np.atleast_1d(1 / (self.sd**2 + spread)))
 
     def values(self, thetas: Floats) -> Floats:
         """Return −log density."""
@@ -111,7 +110,7 @@ def _propagated(posterior: Any, step: float, steps: int, x: Floats, w: Floats) -
     return LastIterate(means, weights, sd, ball, abs(1 - float(weights.sum())))
 
 
-def langevin_curve(posteriors: tuple[Any, Any], step: float, steps: int) -> PrivacyCurve:
+def langevin_curve(posteriors: tuple[object, object], step: float, steps: int) -> PrivacyCurve:
     """Return the exact curve of last iterates: quadrature inside, sums over the atoms at the ends."""
     first, second = last_iterates(posteriors, step, steps)
     inside = Quadrature.of(first, second)

@@ -27,7 +27,7 @@ def mechanism_of(plan: Plan, generator: np.random.Generator | None = None) -> Ca
     released run by run. A seeded generator is for tests, and for one process.
     """
 
-    def run(data: Any, runs: int) -> Floats:
+    def run(data: object, runs: int) -> Floats:
         random, _ = use(generator)
         if len(plan.stages) > 1:
             options = {"generator": random, "progress": False, **persons_for(plan, data)}
@@ -41,7 +41,7 @@ def mechanism_of(plan: Plan, generator: np.random.Generator | None = None) -> Ca
     return run
 
 
-def score_of(plan: Plan, data: Any, neighbour: Any) -> Callable[[Floats], Floats]:
+def score_of(plan: Plan, data: object, neighbour: object) -> Callable[[Floats], Floats]:
     """Return the log density ratio of the two posteriors, summed over draws, up to a constant.
 
     For exact samplers no score tells the data sets apart better; for Langevin and for estimates in stages it is a good one.

@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from gibbsafe._validate import count
 from gibbsafe.audit.curves import PrivacyCurve
 from gibbsafe.audit.plans import exact_curve, posteriors_of
-from gibbsafe.audit.records import blend, join
+from gibbsafe.audit.records import blend, corners_of, join
 from gibbsafe.errors import GibbsafeError, PremiseError
 from gibbsafe.planning import Plan
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.normal import NormalPosterior
+from gibbsafe.posteriors.protocols import ExactCurve, Posterior
 from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers import can_draw, draw_exactly
 from gibbsafe.samplers.newton import find_mode
@@ -35,8 +35,8 @@ LOOKS = 64
 class Neighbours:
     """Two neighbouring data sets, the exact curve between them where there is one, and how many pairs were looked at."""
 
-    data: Any
-    neighbour: Any
+    data: object
+    neighbour: object
     curve: PrivacyCurve | None
     tried: int
 
@@ -45,18 +45,18 @@ class Neighbours:
 class _Candidate:
     """A person's records, those that replace them (or are added), and the rest of the data, all as repeated records."""
 
-    first: Any
-    second: Any
-    rest: tuple[tuple[Any, int], ...]
+    first: object
+    second: object
+    rest: tuple[tuple[object, int], ...]
     added: bool
     rows: int
 
-    def pair(self) -> tuple[Any, Any]:
+    def pair(self) -> tuple[object, object]:
         return join([(self.first, 0 if self.added else self.rows), *self.rest]), join([(self.second, self.rows), *self.rest])
 
 
 def worst_neighbours(
-    plan: Plan, *, records: Sequence[Any] | None = None, epsilon: float | None = None, effort: int = 400
+    plan: Plan, *, records: Sequence[object] | None = None, epsilon: float | None = None, effort: int = 400
 ) -> Neighbours:
     """Search for the neighbours that maximise δ(ε).
 
@@ -72,7 +72,7 @@ def worst_neighbours(
     best are improved by moving parts of the rest and blending records, and judged by the exact curve. Where no exact curve
     exists the approximation decides alone.
     """
-    corners = list(plan.model.corners() if records is None else records)
+    corners = corners_of(plan.model) if records is None else list(records)
     if len(corners) < 2:
         raise PremiseError("records: at least two different ones are needed to look for neighbours")
     at = epsilon if epsilon is not None else plan.guarantee.epsilon(plan.budget.delta) / 2
@@ -81,7 +81,7 @@ def worst_neighbours(
 
 
 class _Search:
-    def __init__(self, plan: Plan, corners: list[Any], epsilon: float, effort: int) -> None:
+    def __init__(self, plan: Plan, corners: list[object], epsilon: float, effort: int) -> None:
         self.plan, self.corners, self.epsilon, self.effort = plan, corners, epsilon, effort
         self.added = plan.adjacency == Adjacency.ADD_REMOVE
         self.rows = plan.rows_per_person
@@ -107,7 +107,7 @@ class _Search:
         for first, second in combinations(self.corners, 2):
             for size in self._sizes():
                 half = size // 2
-                rests: list[tuple[tuple[Any, int], ...]] = [((zero, size),)]
+                rests: list[tuple[tuple[object, int], ...]] = [((zero, size),)]
                 if size:
                     rests += [((first, size),), ((second, size),), ((first, half), (second, size - half))]
                 for rest in rests:
@@ -182,22 +182,24 @@ class _Search:
                 yield partial(_with_blended, field="second", corner=corner, share=share)
 
 
-def _with_moved_rest(candidate: _Candidate, corner: Any, share: float) -> _Candidate:
+def _with_moved_rest(candidate: _Candidate, corner: object, share: float) -> _Candidate:
     return replace(candidate, rest=_moved(candidate.rest, corner, share))
 
 
-def _with_blended(candidate: _Candidate, field: str, corner: Any, share: float) -> _Candidate:
-    return replace(candidate, **{field: blend(getattr(candidate, field), corner, share)})
+def _with_blended(candidate: _Candidate, field: str, corner: object, share: float) -> _Candidate:
+    if field == "first":
+        return replace(candidate, first=blend(candidate.first, corner, share))
+    return replace(candidate, second=blend(candidate.second, corner, share))
 
 
-def _moved(rest: tuple[tuple[Any, int], ...], corner: Any, share: float) -> tuple[tuple[Any, int], ...]:
+def _moved(rest: tuple[tuple[object, int], ...], corner: object, share: float) -> tuple[tuple[object, int], ...]:
     """Return the rest with a share of every group turned into one record; groups stay few."""
     kept = [(record, times - math.ceil(times * share)) for record, times in rest]
     gone = sum(times for _, times in rest) - sum(times for _, times in kept)
     return (*[(record, times) for record, times in kept if times], (corner, gone))
 
 
-def separation(first: Any, second: Any) -> float | None:
+def separation(first: Posterior, second: Posterior) -> float | None:
     """Return about how many standard deviations apart two posteriors are; None if that is not known cheaply.
 
     For potentials U and U + g this is the standard deviation of g: over a few draws where the posterior can be drawn from, or
@@ -205,12 +207,12 @@ def separation(first: Any, second: Any) -> float | None:
     """
     if isinstance(first, NormalPosterior) and isinstance(second, NormalPosterior):
         return float(np.linalg.norm((first.mean - second.mean) * np.sqrt(first.precision)))
-    if hasattr(first, "hockey_stick"):  # a closed form is as cheap
-        return None
-    if can_draw(first):
+    if can_draw(first) and not isinstance(first, ExactCurve):  # whose closed form is as cheap
         thetas = draw_exactly(first, LOOKS, np.random.default_rng(0))
         return float(np.std(second.values(thetas) - first.values(thetas)))
-    if not isinstance(first, GibbsPosterior) or not math.isfinite(first.loss.smoothness):
+    if not isinstance(first, GibbsPosterior) or not isinstance(second, GibbsPosterior):
+        return None
+    if not math.isfinite(first.loss.smoothness):
         return None
     try:
         mode = find_mode(first)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gibbsafe._validate import choice, fail
@@ -17,12 +15,13 @@ from gibbsafe.data.stream import encode_records
 from gibbsafe.errors import PremiseError
 from gibbsafe.planning import Plan
 from gibbsafe.posteriors.normal import NormalPosterior
+from gibbsafe.posteriors.protocols import ExactCurve, Posterior
 from gibbsafe.release.draw import posterior_of
 
 __all__ = ["exact_curve", "posteriors_of"]
 
 
-def posteriors_of(plan: Plan, *data: Any, stage: int = -1, on_invalid: str = "error") -> tuple[Any, ...]:
+def posteriors_of(plan: Plan, *data: object, stage: int = -1, on_invalid: str = "error") -> tuple[Posterior, ...]:
     """Return the posterior that one stage of a plan draws from, on each data set (a stage without a centre: around 0)."""
     if not isinstance(plan, Plan):
         fail("plan", plan, "a gibbsafe.Plan")
@@ -32,7 +31,7 @@ def posteriors_of(plan: Plan, *data: Any, stage: int = -1, on_invalid: str = "er
     return tuple(posterior_of(plan, chosen, count_repeats(each)) for each in blocks)
 
 
-def exact_curve(plan: Plan, data: Any, neighbour: Any, *, route: str = "auto") -> PrivacyCurve:
+def exact_curve(plan: Plan, data: object, neighbour: object, *, route: str = "auto") -> PrivacyCurve:
     """Return the exact privacy curve of a plan's release between two data sets, both directions.
 
     Args:
@@ -70,9 +69,10 @@ def exact_curve(plan: Plan, data: Any, neighbour: Any, *, route: str = "auto") -
     return _posterior_curve(first, second, route).compose(stage.draws)
 
 
-def _posterior_curve(first: Any, second: Any, route: str) -> PrivacyCurve:
-    if route == "auto" and isinstance(first, NormalPosterior) and np.array_equal(first.precision, second.precision):
-        return PrivacyCurve.gaussian(float(np.linalg.norm((first.mean - second.mean) * np.sqrt(first.precision))))
-    if route == "auto" and hasattr(first, "hockey_stick") and not isinstance(first, NormalPosterior):
+def _posterior_curve(first: Posterior, second: Posterior, route: str) -> PrivacyCurve:
+    if route == "auto" and isinstance(first, NormalPosterior) and isinstance(second, NormalPosterior):
+        if np.array_equal(first.precision, second.precision):
+            return PrivacyCurve.gaussian(float(np.linalg.norm((first.mean - second.mean) * np.sqrt(first.precision))))
+    elif route == "auto" and isinstance(first, ExactCurve) and isinstance(second, ExactCurve):
         return PrivacyCurve.closed_form(first, second)
     return PrivacyCurve.by_quadrature(first, second)

@@ -11,7 +11,7 @@ from gibbsafe.audit.checks import Attack, GradientSize, Range, SingleGradient, S
 from gibbsafe.audit.record_losses import RecordLosses
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.privacy import Adjacency
-from gibbsafe.theorems import Constants, get
+from gibbsafe.theorems import THEOREMS, Constants
 from gibbsafe.theorems.bounded_range import loss_difference_range
 
 __all__ = ["attacks_on_premises", "printed_norm", "printed_range"]
@@ -48,9 +48,10 @@ def attacks_on_premises(losses: RecordLosses) -> Iterator[Attack]:
 
 
 def _statements(losses: RecordLosses, constants: Constants, adjacency: Adjacency) -> Iterator[str]:
-    for name in losses.model.theorems:
+    exact = (each for each in THEOREMS.values() if each.sampler is None and losses.model.kind in each.kinds)
+    for theorem in exact:
         try:
-            premises = get(name).premises(constants, adjacency)
+            premises = theorem.premises(constants, adjacency)
         except GibbsafeError:
             continue  # does not price this model here
         yield from (premise.statement for premise in premises)

@@ -163,7 +163,7 @@ class _Mesh:
         return found
 
 
-def _build(coordinates: Coordinates, posteriors: tuple[Any, Any]) -> Quadrature:
+def _build(coordinates: Coordinates, posteriors: tuple[object, object]) -> Quadrature:
     panels_of_lines = FIRST_OUTER
     while True:
         integral = _on_lines(coordinates, posteriors, panels_of_lines)
@@ -175,7 +175,7 @@ def _build(coordinates: Coordinates, posteriors: tuple[Any, Any]) -> Quadrature:
         panels_of_lines *= 2
 
 
-def _on_lines(coordinates: Coordinates, posteriors: tuple[Any, Any], panels_of_lines: int) -> Quadrature:
+def _on_lines(coordinates: Coordinates, posteriors: tuple[object, object], panels_of_lines: int) -> Quadrature:
     outer, line_weights = np.zeros(1), np.ones(1)
     if coordinates.dimension == 2:
         edges = np.linspace(coordinates.box[0, 0], coordinates.box[1, 0], panels_of_lines + 1)

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from gibbsafe._types import Floats
-from gibbsafe.audit.coordinates import support_of
-from gibbsafe.audit.records import blend, hostile_copies, join
+from gibbsafe.audit.records import blend, corners_of, hostile_copies, join
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.errors import DomainError, GibbsafeError, PremiseError
 from gibbsafe.models.base import GibbsModel, Model
+from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.posteriors.protocols import Posterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers import can_draw, draw_exactly
-from gibbsafe.theorems import Constants
+from gibbsafe.theorems import Constants, Kind
 
 __all__ = ["RecordLosses"]
 
@@ -29,15 +30,15 @@ class RecordLosses:
     ``broken`` collects records inside the machine's numbers on which the model fails with anything but a refusal.
     """
 
-    def __init__(self, model: Model, records: Sequence[Any] | None, generator: np.random.Generator) -> None:
+    def __init__(self, model: Model, records: Sequence[object] | None, generator: np.random.Generator) -> None:
         self.model, self.generator = model, generator
-        corners = list(model.corners() if records is None else records)
-        precision = (1.0,) * model.parameters if isinstance(model, GibbsModel) else ()
+        corners = corners_of(model) if records is None else list(records)
+        precision = (1.0,) * model.parameters if model.kind is Kind.GIBBS else ()
         self.stage = Stage(1.0, precision, (0.0,) * model.parameters, 1)
-        self.broken: list[tuple[Any, str]] = []
+        self.broken: list[tuple[object, str]] = []
         self.evaluations = 0
-        self.records: list[Any] = []
-        self.posteriors: list[Any] = []
+        self.records: list[object] = []
+        self.posteriors: list[Posterior] = []
         for record in [*corners, *self._blends(corners), *self._hostile(corners)]:
             self._admit(record, "error")
         for record in (copy for corner in corners[:2] for copy in hostile_copies(corner, invalid=True)):
@@ -49,15 +50,15 @@ class RecordLosses:
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def _blends(self, corners: list[Any]) -> list[Any]:
+    def _blends(self, corners: list[object]) -> list[object]:
         """Random records between corners."""
         pairs = self.generator.integers(0, len(corners), (40, 2))
         return [blend(corners[i], corners[j], float(self.generator.random())) for i, j in pairs]
 
-    def _hostile(self, corners: list[Any]) -> list[Any]:
+    def _hostile(self, corners: list[object]) -> list[object]:
         return [copy for corner in corners for copy in hostile_copies(corner)]
 
-    def _admit(self, record: Any, on_invalid: str) -> None:
+    def _admit(self, record: object, on_invalid: str) -> None:
         try:
             with np.errstate(over="raise", invalid="raise"):
                 posterior = self._posterior(record, on_invalid)
@@ -69,29 +70,34 @@ class RecordLosses:
         self.records.append(record)
         self.posteriors.append(posterior)
 
-    def _posterior(self, data: Any, on_invalid: str) -> Any:
+    def _posterior(self, data: object, on_invalid: str) -> Posterior:
         blocks = self.model.encode(data, EncodingOptions(on_invalid))
         return self.model.posterior(blocks, self.stage, np.zeros(self.model.parameters))
 
-    def _nothing(self, record: Any) -> Any:
+    def _nothing(self, record: object) -> Posterior | None:
         """Return the posterior of no records, or None for a model that cannot say."""
         try:
             return self._posterior(join([(record, 0)]), "error")
         except (GibbsafeError, ArithmeticError, ValueError, IndexError):
             return None
 
+    @property
+    def no_records(self) -> Posterior:
+        """The posterior of no records, for attacks that are only made where there is one."""
+        assert self.nothing is not None
+        return self.nothing
+
     # -- parameters ----------------------------------------------------------------------------------------------
 
     def _parameters(self, size: int = 240) -> Floats:
         """Random parameters over many scales, inside the support or the parameter ball."""
         rng, width = self.generator, self.model.parameters
-        ball = getattr(self.model, "ball", None)
-        scale = float(getattr(self.model, "parameter_scale", 1.0))
+        ball, scale = self.ball, self.model.parameter_scale if isinstance(self.model, GibbsModel) else 1.0
         if ball is not None:
             points = rng.standard_normal((size, width))
             points *= ball * np.minimum(1.0, rng.random((size, 1)) * 2) / np.linalg.norm(points, axis=1, keepdims=True)
             return np.asarray(points)
-        low, high = support_of(self.posteriors[0])
+        low, high = self.posteriors[0].support
         finite_low, finite_high = np.isfinite(low), np.isfinite(high)
         free = scale * 10 ** rng.uniform(-1, 3, (size, 1)) * rng.standard_normal((size, width))
         free[0] = 0.0
@@ -105,24 +111,29 @@ class RecordLosses:
             inside = np.concatenate([inside, draw_exactly(self.posteriors[0], size // 2, rng)])
         return np.asarray(inside[np.isfinite(self.posteriors[0].values(inside))])
 
+    @property
+    def ball(self) -> float | None:
+        """The parameter ball, of a model that has one."""
+        return self.model.ball if isinstance(self.model, GibbsModel) else None
+
     def admitted(self, theta: Floats) -> Floats:
         """Return the parameter brought back into the ball; others are judged by their value."""
-        ball = getattr(self.model, "ball", None)
+        ball = self.ball
         if ball is None:
             return theta
         return np.asarray(theta * min(1.0, ball / max(float(np.linalg.norm(theta)), 1e-300)))
 
     # -- losses --------------------------------------------------------------------------------------------------
 
-    def difference(self, first: Any, second: Any, thetas: Floats) -> Floats:
+    def difference(self, first: Posterior, second: Posterior, thetas: Floats) -> Floats:
         """Return U₁ − U₂: the prior cancels, what is left is a difference of losses (up to a constant)."""
         self.evaluations += 2 * len(thetas)
         with np.errstate(invalid="ignore"):
             return np.asarray(first.values(thetas) - second.values(thetas))
 
-    def difference_gradient(self, first: Any, second: Any, thetas: Floats) -> Floats:
+    def difference_gradient(self, first: Posterior, second: Posterior, thetas: Floats) -> Floats:
         """Return ∇(U₁ − U₂), from the posteriors' own gradients or by central differences."""
-        if hasattr(first, "gradients") and hasattr(second, "gradients"):
+        if isinstance(first, GibbsPosterior) and isinstance(second, GibbsPosterior):
             self.evaluations += 2 * len(thetas)
             return np.asarray(first.gradients(thetas) - second.gradients(thetas))
         return numerical_gradient(lambda points: self.difference(first, second, points), thetas)
@@ -132,11 +143,10 @@ class RecordLosses:
     def constants(self, adjacency: Adjacency) -> list[tuple[Floats, Constants]]:
         """Return declared constants under equal and unequal prior precisions, none where the adjacency is not covered."""
         width = self.model.parameters
-        precisions = [np.ones(width)]
-        if width > 1 and isinstance(self.model, GibbsModel):
-            precisions += [np.append(np.ones(width - 1), last) for last in (10.0, 0.1)]
-        if not isinstance(self.model, GibbsModel):
-            precisions = [np.empty(0)]
+        precisions = [np.empty(0)]
+        if self.model.kind is Kind.GIBBS:
+            unequal = [np.append(np.ones(width - 1), last) for last in (10.0, 0.1)] if width > 1 else []
+            precisions = [np.ones(width), *unequal]
         declared = []
         for precision in precisions:
             try:

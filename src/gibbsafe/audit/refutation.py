@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class Counterexample:
     constant: str
     declared: float
     found: float
-    records: tuple[Any, ...]
+    records: tuple[object, ...]
     parameter: Floats | None
     statement: str
 
@@ -58,7 +57,7 @@ class Refutation:
         return f"{self.model}: not refuted by {self.evaluations:,} evaluations (largest share of each constant: {reached})"
 
 
-def refute(model: Model, *, records: Sequence[Any] | None = None, effort: int = 60, seed: int = 0) -> Refutation:
+def refute(model: Model, *, records: Sequence[object] | None = None, effort: int = 60, seed: int = 0) -> Refutation:
     """Search for a violation of the constants that a model declares, and return the first one found.
 
     Looked at: Lipschitz constants of the loss and of the difference of losses under replacement of a whole record (weighted by
@@ -94,7 +93,7 @@ def refute(model: Model, *, records: Sequence[Any] | None = None, effort: int = 
     return Refutation(model.name, None, tuple(checked.items()), losses.evaluations)
 
 
-def _broken(record: Any, reason: str) -> Counterexample:
+def _broken(record: object, reason: str) -> Counterexample:
     return Counterexample("clipping", 0.0, math.inf, (record,), None, f"a record inside the machine's numbers ended in {reason}")
 
 

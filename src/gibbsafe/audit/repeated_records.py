@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gibbsafe.data.blocks import DEFAULT_BLOCK_ROWS, BlockFunction, Blocks
+from gibbsafe.data.blocks import DEFAULT_BLOCK_ROWS, BlockFunction, Blocks, RowBlocks
 
 __all__ = ["RepeatedRecords", "count_repeats"]
 
@@ -30,9 +30,13 @@ class RepeatedRecords:
         return self.records[0].width
 
     @property
-    def targets(self) -> Any:
-        """The first record's target: there are targets, or none."""
-        return self.records[0].targets
+    def has_targets(self) -> bool:
+        """Whether the first record has a target, as all others then."""
+        return self.records[0].has_targets
+
+    @property
+    def weights(self) -> None:
+        """A block is a record, counted when blocks are added up."""
 
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
         """Sum of ``function(rows, targets)`` over all records."""
@@ -42,7 +46,7 @@ class RepeatedRecords:
         )
 
 
-def count_repeats(blocks: Any) -> Any:
+def count_repeats(blocks: RowBlocks) -> RowBlocks:
     """Return the same records counted, where at least three of four are repetitions; otherwise the blocks themselves."""
     if not isinstance(blocks, Blocks) or blocks.n_rows < 8:
         return blocks

@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from gibbsafe._types import JSON
+from gibbsafe._validate import count
 from gibbsafe.audit.comparison import SameMechanism, same_mechanism
 from gibbsafe.audit.curves import Violation
 from gibbsafe.audit.mechanisms import mechanism_of, score_of
 from gibbsafe.audit.neighbours import Neighbours, worst_neighbours
 from gibbsafe.audit.picture import draw_audit
 from gibbsafe.audit.refutation import Refutation, refute
-from gibbsafe.audit.statistical import LowerBound, estimate_lower_bound
+from gibbsafe.audit.statistical import MOST_DRAWS, LowerBound, estimate_lower_bound
 from gibbsafe.planning import Plan
 from gibbsafe.progress import Progress
 
@@ -52,7 +54,7 @@ class PlanAudit:
             found.append(f"mechanism: {self.same.difference}")
         return tuple(found)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data; the neighbours are left out."""
         claim, delta, curve = self.plan.guarantee, self.plan.budget.delta, self.neighbours.curve
         exact = None
@@ -126,6 +128,7 @@ def audit_plan(
     Worst neighbours (looked for with ``effort``) and their exact curve; ``draws`` runs of the plan's own sampler on each of them;
     the model's declared constants; the same mechanism on hostile neighbours. No data are needed: the audit makes its own.
     """
+    count("draws", draws, least=8, most=MOST_DRAWS)  # before the search, which takes its time
     neighbours = worst_neighbours(plan, effort=effort)
     curve = neighbours.curve
     bound = estimate_lower_bound(

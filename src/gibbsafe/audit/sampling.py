@@ -38,7 +38,7 @@ class Sample:
         return Sample(self.outputs[part], self.refused[part])
 
 
-def _batch(mechanism: Mechanism, data: Any, runs: int, vectorised: bool) -> list[Floats | None]:
+def _batch(mechanism: Mechanism, data: object, runs: int, vectorised: bool) -> list[Floats | None]:
     """Return one flat output per run, None for a refusal: refusing is an output too, and may reveal a record."""
     if vectorised:
         try:
@@ -60,7 +60,7 @@ def _batches(tasks: list[tuple[Any, ...]], workers: int) -> Iterator[list[Floats
         yield from (_batch(*task) for task in tasks)
         return
     try:
-        from joblib import Parallel, delayed  # type: ignore[import-untyped, unused-ignore]
+        from joblib import Parallel, delayed
     except ImportError as error:
         raise GibbsafeError("joblib is not installed: install gibbsafe[sklearn] to use several workers, or workers=1") from error
     results: Iterable[list[Floats | None]] = Parallel(n_jobs=workers, return_as="generator")(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe.audit.sampling import Sample
 from gibbsafe.errors import GibbsafeError
 
@@ -62,7 +62,7 @@ def _trained(first: Sample, second: Sample) -> Iterator[Score]:
     held_out = max(2, min(int(TRAINING * len(first)), MOST_TRAINED))
     rows = np.concatenate([_features(first[:held_out]), _features(second[:held_out])])
     labels = np.repeat([1, 0], held_out)
-    models: dict[str, Any] = {
+    models: JSON = {
         "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=500)),
         "gradient boosting": HistGradientBoostingClassifier(
             max_iter=60, max_leaf_nodes=15, min_samples_leaf=min(20, max(1, held_out // 20)), early_stopping=False, random_state=0

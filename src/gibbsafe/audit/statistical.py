@@ -65,8 +65,8 @@ class LowerBound:
 
 def estimate_lower_bound(
     mechanism: Mechanism,
-    data: Any,
-    neighbour: Any,
+    data: object,
+    neighbour: object,
     *,
     draws: int,
     confidence: float = 0.95,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from gibbsafe._numerics import half_square, up
+from gibbsafe._types import JSON
 from gibbsafe._validate import count, non_negative
 from gibbsafe.privacy import BoundedRange
 from gibbsafe.theorems import stochastic_lipschitz
@@ -23,7 +23,7 @@ class PosteriorGap:
     kl_paper: float
     total_variation_paper: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         return asdict(self)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from gibbsafe._numerics import down, up
+from gibbsafe._types import JSON
 from gibbsafe._validate import count, positive
 from gibbsafe.bounds.regret import query_regret
 from gibbsafe.errors import BudgetError
@@ -37,7 +37,7 @@ class Restriction:
     regret_of_restriction: float
     regret_of_draws: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         return asdict(self)
 

@@ -76,7 +76,7 @@ def _root(
     """
 
 
-def print_json(document: Any) -> None:
+def print_json(document: object) -> None:
     """Print one JSON document; floats keep every digit."""
     say(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
 

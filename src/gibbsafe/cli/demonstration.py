@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gibbsafe._types import JSON
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.models import LogisticRegression
 from gibbsafe.planning import plan
@@ -56,7 +57,7 @@ def breast_cancer() -> tuple[Any, Any, Any, Any]:
     return tuple(train_test_split(X[:, COLUMNS], y, test_size=0.2, random_state=0, stratify=y))
 
 
-def run(folder: Path, say: Callable[[str], None], *, epsilon: float = 1.0, draws: int = 5, force: bool = False) -> dict[str, Any]:
+def run(folder: Path, say: Callable[[str], None], *, epsilon: float = 1.0, draws: int = 5, force: bool = False) -> JSON:
     """Plan, release, verify and predict at ε = 1, δ = 1e-6; write ``release.json`` and ``demo.png`` into ``folder``."""
     comparison, headline = theorem_comparison()
     say(f"1. What the theorems allow, for 20 features and an intercept\n\n{comparison}\n\n{headline}\n")
@@ -92,7 +93,7 @@ def run(folder: Path, say: Callable[[str], None], *, epsilon: float = 1.0, draws
     }
 
 
-def non_private_fit(model: LogisticRegression, features: Any, labels: Any) -> Any:
+def non_private_fit(model: LogisticRegression, features: object, labels: object) -> Any:
     """Return the ordinary fit on the same clipped rows, in the user's units: for comparison only, it is not private."""
     from sklearn.linear_model import LogisticRegression as Ordinary
 

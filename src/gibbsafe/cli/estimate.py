@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from gibbsafe._types import JSON
 from gibbsafe.cli.application import Json, app, print_json, say
 from gibbsafe.errors import GibbsafeError
 
 
-def _table(path: Path) -> dict[str, Any]:
+def _table(path: Path) -> JSON:
     """Return the contamination table of a study file."""
     from gibbsafe.study.declaration import read_toml
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from gibbsafe._types import JSON
 from gibbsafe.cli.application import Force, Json, print_json, say
 from gibbsafe.cli.reproduce import reproduce
 
@@ -17,7 +18,7 @@ Workers = Annotated[int, typer.Option(help="Processes; the numbers do not depend
 Csv = Annotated[Path | None, typer.Option("--csv", help="Also write the rows as CSV.")]
 
 
-def _write_csv(path: Path | None, rows: list[dict[str, Any]], force: bool) -> None:
+def _write_csv(path: Path | None, rows: list[JSON], force: bool) -> None:
     if path is None:
         return
     from gibbsafe._files import write_whole
@@ -55,7 +56,7 @@ def hu_table1(
 
     _require_free(force, out)
 
-    few: dict[str, Any] = {"repeats": 30, "bound_repeats": 12, "exact_sets": 4} if quick else {"repeats": repeats}
+    few: JSON = {"repeats": 30, "bound_repeats": 12, "exact_sets": 4} if quick else {"repeats": repeats}
     rows = table1(**few, workers=workers)
     _write_csv(out, rows, force)
     if as_json:
@@ -118,14 +119,14 @@ def hu_figure2(
 
     _require_free(force, out, table)
 
-    few: dict[str, Any] = {"sizes": (3000, 10_000, 30_000), "repeats": 8} if quick else {}
+    few: JSON = {"sizes": (3000, 10_000, 30_000), "repeats": 8} if quick else {}
     rows = figure2(workers=workers, **few)
     draw_figure2(rows, out, force=force)
     _write_csv(table, rows, force)
     _finish(rows, out, as_json)
 
 
-def _finish(rows: list[dict[str, Any]], out: Path, as_json: bool) -> None:
+def _finish(rows: list[JSON], out: Path, as_json: bool) -> None:
     if as_json:
         print_json({"figure": str(out), "rows": rows})
     else:

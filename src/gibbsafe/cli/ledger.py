@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gibbsafe._types import JSON
 from gibbsafe.cli.application import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
+
+if TYPE_CHECKING:
+    from gibbsafe.privacy import Guarantee
 
 ledger = typer.Typer(
     help="Budget accounts: open, show, spend, export, check, mark, anchor, backup, grants.", no_args_is_help=True
@@ -154,10 +158,10 @@ def refuse_two_documents(anchor: str | None, as_json: bool) -> None:
         raise typer.BadParameter("--anchor - prints marks, and --json prints one document; use one of them")
 
 
-def _guarantees(epsilon: float | None, delta: float, mu: float | None, rho: float | None, width: float | None) -> list[Any]:
+def _guarantees(epsilon: float | None, delta: float, mu: float | None, rho: float | None, width: float | None) -> list[Guarantee]:
     from gibbsafe.privacy import ApproximateDP, BoundedRange, ConcentratedDP, GaussianDP, PureDP
 
-    parts: list[Any] = []
+    parts: list[Guarantee] = []
     if epsilon is not None:
         parts.append(PureDP(epsilon) if delta == 0 else ApproximateDP(epsilon, delta))
     parts += [
@@ -313,7 +317,7 @@ def mark(
         say(f"entry {charge.number} is marked released")
 
 
-def _show_status(status: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
+def _show_status(status: JSON, *, as_json: bool, quiet: bool) -> None:
     from gibbsafe.cli import tables
 
     if as_json:

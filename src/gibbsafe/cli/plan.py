@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gibbsafe._types import JSON
 from gibbsafe.cli.application import Force, Json, Quiet, app, print_json
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def plan(
         _show(planned)
 
 
-def describe(planned: Plan) -> dict[str, Any]:
+def describe(planned: Plan) -> JSON:
     """Return the plan, what every theorem allows, what the budget buys, and the attacker's view."""
     from gibbsafe.report.attack import attack_view
 
@@ -107,7 +108,7 @@ def _buys(planned: Plan) -> list[tuple[str, str]]:
     if utility.prior_sd is not None:
         lines.append(("prior noise", f"{utility.prior_sd:.4g} standard deviation per parameter (scaled units)"))
     if known and utility.noise_sd is not None:
-        lines.append(("expected noise", f"{utility.noise_sd:.4g} (scaled units) {planned.model.typical_case}"))
+        lines.append(("expected noise", f"{utility.noise_sd:.4g} (scaled units) {utility.typical_case}"))
         widths = sorted((interval_width(planned) or {}).items(), key=lambda item: item[1])
         shown = widths if len(widths) <= 6 else [widths[0], widths[-1]]
         listed = ", ".join(f"{name} {width:.3g}" for name, width in shown)

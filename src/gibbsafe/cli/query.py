@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gibbsafe._text import cell
+from gibbsafe._types import JSON
 from gibbsafe.cli.application import Force, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
+    from gibbsafe.models.linear.predictor import LinearModel
     from gibbsafe.release import Release
 
 #: Parameters shown on a screen; JSON has all of them.
@@ -90,17 +92,29 @@ def _summarise(loaded: Release, level: float, *, as_json: bool, quiet: bool) -> 
     )
 
 
-def _predictions(loaded: Release, path: Path) -> tuple[list[dict[str, Any]], str]:
+def _predictions(loaded: Release, path: Path) -> tuple[list[JSON], str]:
     """Return a prediction per new row, with the probability of the positive label where the model has one."""
-    rows: list[dict[str, Any]] = []
+    from gibbsafe.models.capabilities import PredictsProbabilities
+
+    rows: list[JSON] = []
     for batch in _new_rows(loaded, path):
         labels = loaded.predict(batch).tolist()
-        if hasattr(loaded.plan.model, "predict_proba"):
+        if isinstance(loaded.plan.model, PredictsProbabilities):
             chances = loaded.predict_proba(batch)[:, 1].tolist()
             rows += [{"prediction": label, "probability": chance} for label, chance in zip(labels, chances, strict=True)]
         else:
             rows += [{"prediction": label} for label in labels]
     return rows, f"{len(rows)} predictions, averaged over {len(loaded.draws)} draws; new rows are clipped as training rows are"
+
+
+def _model_of_rows(loaded: Release) -> LinearModel:
+    """Return the model, one whose records have features."""
+    from gibbsafe.errors import GibbsafeError
+    from gibbsafe.models.linear.predictor import LinearModel
+
+    if not isinstance(loaded.plan.model, LinearModel):
+        raise GibbsafeError(f"predict: not defined for the model {loaded.plan.model.name}")
+    return loaded.plan.model
 
 
 def _new_rows(loaded: Release, path: Path) -> Iterator[Any]:
@@ -112,10 +126,8 @@ def _new_rows(loaded: Release, path: Path) -> Iterator[Any]:
     from gibbsafe.data.files import FileTable
     from gibbsafe.errors import GibbsafeError
 
-    model = loaded.plan.model
-    columns, names = getattr(model, "columns", None), getattr(model, "feature_names", None)
-    if not hasattr(model, "predict"):
-        raise GibbsafeError(f"predict: not defined for the model {model.name}")
+    model = _model_of_rows(loaded)
+    columns, names = model.columns, model.feature_names
     if columns is None and names is None:
         raise GibbsafeError("feature_names: not declared by the model, so columns of a table cannot be found")
     if columns is not None:
@@ -126,16 +138,19 @@ def _new_rows(loaded: Release, path: Path) -> Iterator[Any]:
         yield np.column_stack([batch.column(name).to_numpy(zero_copy_only=False) for name in names or ()])
 
 
-def _synthetic(loaded: Release, rows: int | None, features: Path | None) -> tuple[list[dict[str, Any]], str]:
+def _synthetic(loaded: Release, rows: int | None, features: Path | None) -> tuple[list[JSON], str]:
     import numpy as np
     import pyarrow as pa
+
+    from gibbsafe.domains.encoding import Design
 
     given = None
     if features is not None:
         pieces = list(_new_rows(loaded, features))
         if isinstance(pieces[0], pa.Table):
-            whole = pa.concat_tables(pieces)
-            given = loaded.plan.model.domain.read({name: whole.column(name) for name in whole.column_names})  # type: ignore[attr-defined]
+            whole, domain = pa.concat_tables(pieces), _model_of_rows(loaded).domain
+            assert isinstance(domain, Design)
+            given = domain.read({name: whole.column(name) for name in whole.column_names})
         else:
             given = np.concatenate(pieces)
     synthetic = loaded.simulate(rows or 0, given)
@@ -158,7 +173,7 @@ def _synthetic_names(loaded: Release, width: int) -> list[str]:
     return [f"x{k}" for k in range(width)]
 
 
-def _as_csv(rows: list[dict[str, Any]]) -> str:
+def _as_csv(rows: list[JSON]) -> str:
     text = io.StringIO()
     if rows:
         writer = csv.writer(text, lineterminator="\n")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gibbsafe._types import JSON, Document
 from gibbsafe.cli.application import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def release(
     _tell(released, out, deferred, as_json=as_json, quiet=quiet)
 
 
-def _deferred(account: Account | None, **about: Any) -> DeferredCharge | None:
+def _deferred(account: Account | None, **about: object) -> DeferredCharge | None:
     return None if account is None else DeferredCharge(account, about)
 
 
@@ -123,7 +123,7 @@ class DeferredCharge:
     """Charges an account at once, and settles when the release is on disk."""
 
     account: Account
-    about: Mapping[str, Any]
+    about: Document
     charged: Charge | None = field(default=None)
 
     def charge(self, plan: Plan) -> Receipt:
@@ -136,7 +136,7 @@ class DeferredCharge:
 class Receipt:
     """What a release says of its charge."""
 
-    receipt: Mapping[str, Any] | None
+    receipt: Document | None
 
 
 def _account(study: Study, reference: str | None, no_ledger: bool, anchor: str | None) -> Account | None:
@@ -173,7 +173,7 @@ def _write(released: Release, out: Path, deferred: DeferredCharge | None, *, for
 def _tell(released: Release, out: Path, deferred: DeferredCharge | None, *, as_json: bool, quiet: bool) -> None:
     entry = None if deferred is None or deferred.charged is None else deferred.charged.number
     if as_json:
-        charged: dict[str, Any] | None = None if deferred is None else {"account": str(deferred.account), "entry": entry}
+        charged: JSON | None = None if deferred is None else {"account": str(deferred.account), "entry": entry}
         document = {"release": str(out), "claim": dict(released.certificate["claim"]), "charge": charged}
         print_json(document | {"parameters": list(released.parameters), "draws": len(released.draws)})
     elif not quiet:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gibbsafe import _validate
-from gibbsafe._types import Floats
+from gibbsafe._types import Floats, Values
 from gibbsafe.errors import DomainError
 
 __all__ = ["BlockFunction", "Blocks", "RowBlocks", "add_up", "beside_of", "weights_of"]
@@ -36,6 +36,14 @@ class RowBlocks(Protocol):
     @property
     def width(self) -> int:
         """Number of columns of a row, the intercept included."""
+
+    @property
+    def has_targets(self) -> bool:
+        """Whether records have responses beside their rows."""
+
+    @property
+    def weights(self) -> Floats | None:
+        """How many records each row stands for, if identical ones were merged."""
 
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
         """Sum of ``function(rows, targets)`` over all row blocks."""
@@ -59,7 +67,7 @@ class Blocks:
     (array([6., 9.]), 3.0)
     """
 
-    rows: npt.NDArray[Any]
+    rows: Values
     targets: npt.NDArray[np.float64] | None = None
     weights: npt.NDArray[np.float64] | None = None
 
@@ -77,13 +85,13 @@ class Blocks:
             if not ((self.weights >= 1) & (self.weights == np.floor(self.weights))).all():
                 raise DomainError("weights: must be whole numbers of at least 1")
 
-    def _keep_column(self, name: str, values: npt.NDArray[Any]) -> None:
+    def _keep_column(self, name: str, values: Values) -> None:
         if values.shape != (len(self.rows),):
             raise DomainError(f"{name}: must have shape ({len(self.rows)},), not {values.shape}")
         object.__setattr__(self, name, np.ascontiguousarray(values, dtype=np.float64))
 
     @classmethod
-    def from_beside(cls, rows: npt.NDArray[Any], beside: Floats | None) -> Blocks:
+    def from_beside(cls, rows: Values, beside: Floats | None) -> Blocks:
         """Return the blocks of which a block function saw these rows and what stood beside them (`beside_of`)."""
         if beside is None or beside.ndim == 1:
             return cls(rows, beside)
@@ -98,6 +106,11 @@ class Blocks:
     def width(self) -> int:
         """Number of columns of a row, the intercept included."""
         return int(self.rows.shape[1])
+
+    @property
+    def has_targets(self) -> bool:
+        """Whether there are targets."""
+        return self.targets is not None
 
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
         """Sum of ``function(rows, beside)`` over consecutive blocks of at most ``block_rows`` rows.

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gibbsafe._types import Values
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.errors import DomainError, GibbsafeError
 
@@ -50,7 +51,7 @@ class Census:
         self._unit, self._rows = unit, 0
         self._cap = PersonCap(unit.rows_per_person, on_invalid) if unit.of_persons else None
 
-    def admit(self, block: Blocks, rows: int, persons: npt.NDArray[Any] | None) -> Blocks:
+    def admit(self, block: Blocks, rows: int, persons: Values | None) -> Blocks:
         """Return what is kept of the next ``rows`` records, which the model has encoded."""
         if block.n_rows != rows:
             raise GibbsafeError("model: its encoding has not one row per record, so that nobody can tell whose row is which")
@@ -94,7 +95,7 @@ class PersonCap:
         """How many different persons were seen."""
         return len(self._seen)
 
-    def keep(self, persons: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def keep(self, persons: Values) -> npt.NDArray[np.bool_]:
         """Return which rows of the next piece are kept."""
         names, codes = _distinct(persons)
         absent = np.array([_is_absent(name) for name in names], dtype=bool)[codes]
@@ -110,21 +111,21 @@ class PersonCap:
         return kept
 
 
-def _digest(name: Any) -> bytes:
+def _digest(name: object) -> bytes:
     return hashlib.blake2b(repr(_plain_name(name)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _distinct(persons: npt.NDArray[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:
+def _distinct(persons: Values) -> tuple[list[Any], npt.NDArray[np.intp]]:
     """Return the different identifiers and each row's position among them; 1 and 1.0 are the same one."""
     if persons.dtype.kind in "iubSU":
         names, codes = np.unique(persons, return_inverse=True)
         return names.tolist(), codes.reshape(persons.shape)
-    order: dict[Any, int] = {}
+    order: dict[object, int] = {}
     codes = np.array([order.setdefault(_plain_name(person), len(order)) for person in persons.tolist()], dtype=np.intp)
     return list(order), codes
 
 
-def _plain_name(person: Any) -> Any:
+def _plain_name(person: object) -> Any:
     """Return one name for identifiers that are equal, also from piece to piece, and None for those that are not there."""
     if isinstance(person, np.generic):
         person = person.item()
@@ -135,7 +136,7 @@ def _plain_name(person: Any) -> Any:
     return None if _is_absent(person) else f"{type(person).__name__} {person!r}"
 
 
-def _is_absent(person: Any) -> bool:
+def _is_absent(person: object) -> bool:
     """Whether there is no identifier: none, an empty text, or a value that does not equal itself (NaN, NaT, NA)."""
     try:
         return person is None or person in ("", b"") or bool(person != person)  # noqa: PLR0124 - what NaN is

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ def count_clipped(table: DeclaredTable) -> dict[str, str]:
     return changed
 
 
-def _counts(column: Column, raw: Any) -> dict[str, int]:
+def _counts(column: Column, raw: object) -> dict[str, int]:
     if column.kind == "number":
         values = _as_floats(raw, column.name)
         missing = np.isnan(values)

@@ -14,11 +14,12 @@ records after little more than a quarter of them, at the price of about one grad
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from gibbsafe._types import Values
 from gibbsafe.data.blocks import Blocks, RowBlocks
 
 __all__ = ["merge_identical"]
@@ -95,11 +96,11 @@ def _odd_constants(count: int) -> Hashes:
     return np.random.Generator(np.random.PCG64(0)).integers(0, 2**63, count, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
 
 
-def _bits(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _bits(values: Values) -> Values:
     return values.view(np.uint64 if values.dtype == np.float64 else np.uint32)
 
 
-def _mixed(bits: npt.NDArray[Any]) -> Hashes:
+def _mixed(bits: Values) -> Hashes:
     """Return the numbers with their upper half folded into the lower one, which in a short number is 0."""
     wide: Hashes = bits.astype(np.uint64, copy=False)
     return np.asarray(wide ^ (wide >> FOLD))

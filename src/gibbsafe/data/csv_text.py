@@ -81,7 +81,7 @@ class _Lines:
         self._length = 0
 
 
-def _each_record(text: Any, delimiter: str) -> Iterator[list[str] | None]:
+def _each_record(text: object, delimiter: str) -> Iterator[list[str] | None]:
     """Yield every record; None for one that cannot be read, or is longer than any is read."""
     lines = _Lines(text)
     reader = csv.reader(lines, delimiter=delimiter)

@@ -25,7 +25,7 @@ class DeclaredTable:
     identifier) pass as they are.
     """
 
-    source: Any
+    source: object
     prepared: Sequence[Column]
     raw: Sequence[Column] = ()
     others: Sequence[str] = ()
@@ -61,7 +61,7 @@ class DeclaredTable:
             columns |= {name: batch.column(name) for name in self.others}
             yield pa.RecordBatch.from_pydict(columns)
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
         """Return the stream of the C interface, for whoever reads tables by it."""
         import pyarrow as pa
 
@@ -82,7 +82,7 @@ def _text_type(column: Column) -> str:
     return "text" if isinstance(first, str) else "truth" if isinstance(first, bool) else "number"
 
 
-def _prepare(column: Column, raw: Any, on_invalid: str) -> Any:
+def _prepare(column: Column, raw: object, on_invalid: str) -> Any:
     """Return a column as models expect it: float64, or the declared level of each entry."""
     import pyarrow as pa
 

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from gibbsafe._types import Document
 from gibbsafe.data.archives import ArchiveColumn, archive_columns, is_archive
 from gibbsafe.data.csv_text import CsvFormat, count_records, delimiter_of, open_text, read_leniently
 from gibbsafe.data.sources import readable_text
@@ -278,7 +279,7 @@ def _arrow_names(table: FileTable) -> list[str]:
 # -- NumPy ----------------------------------------------------------------------------------------------------------------
 
 
-def _numpy_columns(table: FileTable) -> Mapping[str, Any]:
+def _numpy_columns(table: FileTable) -> Document:
     """Return a NumPy file's columns: fields of a structured array, arrays of an archive, or a matrix in the study's order."""
     if is_archive(table.path):
         return archive_columns(table.path, table.wanted)
@@ -323,7 +324,7 @@ def _read_numpy(table: FileTable) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class _Format:
-    read: Callable[[FileTable], Iterator[Any]]
+    read: Callable[[FileTable], Iterator[object]]
     names: Callable[[FileTable], list[str]]
     count: Callable[[FileTable], int]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from gibbsafe._validate import choice
 from gibbsafe.data.blocks import Blocks
@@ -29,5 +29,5 @@ class EncodingOptions:
 class Encoder(Protocol):
     """Whoever knows the declared form of records: a model."""
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return clipped, encoded and scaled records, one row each and in their order; refuse what has not the declared form."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gibbsafe._types import JSON, Values
 from gibbsafe.domains.column import Column
 from gibbsafe.domains.numbers import as_numbers
 from gibbsafe.errors import DomainError
@@ -25,12 +26,12 @@ __all__ = [
 ]
 
 
-def is_table(data: Any) -> bool:
+def is_table(data: object) -> bool:
     """Whether the data are a table with named columns, by the Arrow C stream."""
     return hasattr(data, "__arrow_c_stream__")
 
 
-def require_readable(data: Any) -> None:
+def require_readable(data: object) -> None:
     """Refuse a table where the package that reads tables is missing: before anything is charged for it."""
     if not is_table(data):
         return
@@ -40,7 +41,7 @@ def require_readable(data: Any) -> None:
         raise DomainError("tables need PyArrow: install gibbsafe[files], or pass arrays") from error
 
 
-def batches_of(data: Any, on_invalid: str = "error") -> Iterator[Any]:
+def batches_of(data: object, on_invalid: str = "error") -> Iterator[Any]:
     """Yield a table's record batches, the first perhaps without rows, so that its columns are known in any case.
 
     With ``on_invalid="replace"`` no entry is refused: what cannot be read as its column's type is missing.
@@ -74,7 +75,7 @@ def readable_text(batch: Any) -> Any:
 
 
 def read_records(
-    data: Any,
+    data: object,
     feature_names: tuple[str, ...] | None,
     target: str,
     on_invalid: str = "error",
@@ -95,12 +96,12 @@ def read_records(
     return data[0], data[1]
 
 
-def read_columns(table: Any, columns: Sequence[Column]) -> dict[str, Any]:
+def read_columns(table: object, columns: Sequence[Column]) -> JSON:
     """Return the declared columns of a table as Arrow columns by name; others are ignored."""
     return _columns(table, tuple(column.name for column in columns))
 
 
-def read_states(data: Any, names: tuple[str, ...] | None) -> list[Any]:
+def read_states(data: object, names: tuple[str, ...] | None) -> list[Any]:
     """Return the columns of discrete records: those of a 2-D array (or of a tuple of one), or a table's by name."""
     if is_table(data):
         if names is None:
@@ -113,13 +114,13 @@ def read_states(data: Any, names: tuple[str, ...] | None) -> list[Any]:
     return list(table.T)
 
 
-def _columns(table: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def _columns(table: object, names: tuple[str, ...]) -> JSON:
     reader = _reader(table, names)
     whole = reader.read_all()
     return {name: whole.column(name) for name in names}
 
 
-def _reader(table: Any, wanted: Sequence[str]) -> Any:
+def _reader(table: object, wanted: Sequence[str]) -> Any:
     """Open a table's stream if every wanted column is there once."""
     require_readable(table)
     import pyarrow as pa
@@ -132,17 +133,17 @@ def _reader(table: Any, wanted: Sequence[str]) -> Any:
     return reader
 
 
-def read_rows(data: Any, feature_names: tuple[str, ...] | None, on_invalid: str = "error") -> Any:
+def read_rows(data: object, feature_names: tuple[str, ...] | None, on_invalid: str = "error") -> Any:
     """Return the features from an array X, a tuple ``(X,)`` or a table: records without a response."""
     return _read_table(data, feature_names, None, on_invalid)[0] if is_table(data) else _only(data)
 
 
-def read_response(data: Any, target: str) -> Any:
+def read_response(data: object, target: str) -> Any:
     """Return the response from an array y, a tuple ``(y,)`` or a table: records without features."""
     return _read_table(data, (), target, "error")[1] if is_table(data) else _only(data)
 
 
-def _only(data: Any) -> Any:
+def _only(data: object) -> Any:
     """Return the array itself, also out of a tuple."""
     if isinstance(data, tuple):
         if len(data) != 1:
@@ -151,7 +152,7 @@ def _only(data: Any) -> Any:
     return data
 
 
-def _read_table(table: Any, feature_names: tuple[str, ...] | None, target: str | None, on_invalid: str) -> tuple[Any, Any]:
+def _read_table(table: object, feature_names: tuple[str, ...] | None, target: str | None, on_invalid: str) -> tuple[Any, Any]:
     if feature_names is None:
         raise DomainError("feature_names: not declared by the model, so columns of a table cannot be found; declare them")
     reader = _reader(table, [*feature_names, *([] if target is None else [target])])
@@ -164,7 +165,7 @@ def _read_table(table: Any, feature_names: tuple[str, ...] | None, target: str |
     return np.concatenate(features), _joined(responses)
 
 
-def _joined(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def _joined(parts: list[Values]) -> Values:
     return np.concatenate(parts) if parts else np.empty(0)
 
 
@@ -180,5 +181,5 @@ def _numbers(column: Any, name: str, on_invalid: str) -> npt.NDArray[np.float64]
     return as_numbers(column.to_pylist(), f"column {name!r}", on_invalid)
 
 
-def _plain(column: Any) -> npt.NDArray[Any]:
+def _plain(column: Any) -> Values:
     return np.asarray(column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gibbsafe._types import Values
 from gibbsafe.data.blocks import DEFAULT_BLOCK_ROWS, BlockFunction, Blocks, RowBlocks, add_up
 from gibbsafe.errors import GibbsafeError
 
@@ -36,13 +37,13 @@ class NamelessFile:
         with tempfile.TemporaryFile() as file:
             self._descriptor = os.dup(file.fileno())
 
-    def append(self, values: npt.NDArray[Any]) -> None:
+    def append(self, values: Values) -> None:
         """Write an array at the end."""
         rest = memoryview(values.tobytes())
         while rest:
             rest = rest[os.write(self._descriptor, rest) :]
 
-    def read(self, dtype: np.dtype[Any], first: int, count: int) -> npt.NDArray[Any]:
+    def read(self, dtype: np.dtype[Any], first: int, count: int) -> Values:
         """Return ``count`` numbers from the ``first`` one on."""
         values = np.empty(count, dtype=dtype)
         room, start = values.view(np.uint8).data, first * dtype.itemsize
@@ -67,6 +68,15 @@ class SpilledBlocks:
     n_rows: int
     width: int
     dtype: np.dtype[Any]
+
+    @property
+    def has_targets(self) -> bool:
+        """Whether there is a file of targets."""
+        return self.targets is not None
+
+    @property
+    def weights(self) -> None:
+        """Every row stands for itself."""
 
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
         """Sum of ``function(rows, targets)`` over consecutive blocks of at most ``block_rows`` rows."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
+from gibbsafe._types import Values
 from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.data.census import Census, Unit, array_rows
 from gibbsafe.data.options import Encoder, EncodingOptions
@@ -23,7 +23,7 @@ PIECE_SHARE = 1 / 128
 
 
 def encode_records(
-    model: Encoder, data: Any, options: EncodingOptions, *, unit: Unit, persons: Any = None, memory: int | None = None
+    model: Encoder, data: object, options: EncodingOptions, *, unit: Unit, persons: object = None, memory: int | None = None
 ) -> RowBlocks:
     """Return encoded records: arrays at once, tables piece by piece, beyond the memory limit in a file.
 
@@ -49,10 +49,18 @@ def encode_records(
     return spool.finish()
 
 
-def count_rows(data: Any) -> int | None:
+@runtime_checkable
+class CountsRows(Protocol):
+    """A table, such as ours, that knows its number of rows without decoding one."""
+
+    def count_rows(self) -> int | None:
+        """Return the number of rows; None for a stream read once."""
+
+
+def count_rows(data: object) -> int | None:
     """Return the number of records without decoding one: from lengths, metadata or line ends; None for a stream read once."""
-    if hasattr(data, "count_rows"):  # our own tables
-        return data.count_rows()  # type: ignore[no-any-return]
+    if isinstance(data, CountsRows):
+        return data.count_rows()
     if not is_table(data):
         return array_rows(data)
     for name in ("num_rows", "height"):  # PyArrow, polars
@@ -62,14 +70,14 @@ def count_rows(data: Any) -> int | None:
     return int(shape[0]) if isinstance(shape, tuple) and shape and isinstance(shape[0], int) else None
 
 
-def check_count(data: Any, unit: Unit) -> None:
+def check_count(data: object, unit: Unit) -> None:
     """Refuse a number of records that is not the plan's, from lengths and metadata alone; persons are counted by their rows."""
     found = None if unit.n is None or unit.of_persons else count_rows(data)
     if found is not None:
         unit.check(found)
 
 
-def _pieces(data: Any, memory: int | None, on_invalid: str) -> Iterator[Any]:
+def _pieces(data: object, memory: int | None, on_invalid: str) -> Iterator[Any]:
     """Yield tables of a limited number of rows; one without rows if there are none."""
     import pyarrow as pa
 
@@ -85,7 +93,7 @@ def _pieces(data: Any, memory: int | None, on_invalid: str) -> Iterator[Any]:
         yield schema.empty_table()
 
 
-def _persons(piece: Any, persons: Any, first: int) -> npt.NDArray[Any] | None:
+def _persons(piece: Any, persons: Any, first: int) -> Values | None:
     """Return the identifiers of a piece: a column of it, or the same rows of an array beside it."""
     if persons is None:
         return None

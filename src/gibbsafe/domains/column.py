@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import choice, fail, real
 from gibbsafe.domains.interval import Interval
 from gibbsafe.domains.labels import Categories
@@ -139,7 +139,7 @@ class Column:
 
     # -- values --------------------------------------------------------------------------------------------------
 
-    def values(self, raw: Any, on_invalid: str = "error") -> Floats:
+    def values(self, raw: object, on_invalid: str = "error") -> Floats:
         """Return a number's entries as float64: clipped to the bounds, transformed, missing ones replaced.
 
         Entries that are no numbers are refused, or with ``on_invalid="replace"`` count as missing.
@@ -153,7 +153,7 @@ class Column:
         inside = numeric if self.bounds is None else np.clip(numeric, *self.bounds)
         return np.where(np.isfinite(numeric), self._transformed(inside), numeric)
 
-    def codes(self, raw: Any, on_invalid: str = "error") -> npt.NDArray[np.intp]:
+    def codes(self, raw: object, on_invalid: str = "error") -> npt.NDArray[np.intp]:
         """Return the position of each entry's level; undeclared ones go to ``other``, missing ones to ``missing``.
 
         Where neither is declared they are refused, or with ``on_invalid="replace"`` read as the first level.
@@ -174,7 +174,7 @@ class Column:
             )
         return codes
 
-    def design(self, raw: Any, on_invalid: str = "error") -> Floats:
+    def design(self, raw: object, on_invalid: str = "error") -> Floats:
         """Return (n, width) numbers in the table's units: the number itself after its transform, or 0 and 1 per level."""
         if self.kind == "number":
             return self.values(raw, on_invalid)[:, None]
@@ -189,24 +189,24 @@ class Column:
 
     # -- files ---------------------------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data, defaults left out."""
         stated = {field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) != field.default}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in stated.items()}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Column:
+    def from_dict(cls, data: Document) -> Column:
         """Rebuild a column from `to_dict`'s data; unknown keys are refused with the nearest known ones."""
         for key in data:
             choice(f"column {data.get('name')!r}, key", key, [field.name for field in fields(cls)])
         return cls(**data)
 
 
-def _code(value: Any, known: Mapping[Any, int], unknown: int, absent: int) -> int:
+def _code(value: Any, known: Mapping[str | int | float, int], unknown: int, absent: int) -> int:
     return absent if _is_missing(value, known) else known.get(value, unknown)
 
 
-def _is_missing(value: Any, known: Mapping[Any, int]) -> bool:
+def _is_missing(value: object, known: Mapping[str | int | float, int]) -> bool:
     """Whether an entry counts as missing: none, NaN, or an empty text that is not a declared level."""
     return value is None or (isinstance(value, float) and math.isnan(value)) or (value == "" and "" not in known)
 
@@ -245,7 +245,7 @@ def _dictionary(raw: Any) -> tuple[list[Any], npt.NDArray[np.intp]]:
     return list(order), positions_of
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: object) -> object:
     """Return the value, or for a list and its like something that equals no level."""
     try:
         hash(value)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Document, Floats
 from gibbsafe._validate import fail, positive
 from gibbsafe.domains.column import Column
 from gibbsafe.domains.interval import Interval
@@ -92,7 +90,7 @@ class Design:
         low, high = self._ends()
         return np.where(self._centred(), 2.0, 1.0) / (high - low)
 
-    def read(self, table: Mapping[str, Any], on_invalid: str = "error") -> Floats:
+    def read(self, table: Document, on_invalid: str = "error") -> Floats:
         """Return the design matrix, in the table's units after transforms, of raw columns given by name."""
         return np.hstack([column.design(table[column.name], on_invalid) for column in self.columns])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +32,6 @@ class Interval:
         if not math.isfinite(self.high - self.low):
             fail("bounds", (self.low, self.high), "a pair whose difference is finite")
 
-    def clip(self, values: Any) -> npt.NDArray[np.float64]:
+    def clip(self, values: object) -> npt.NDArray[np.float64]:
         """Return the values moved to the nearest point of the interval."""
         return np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gibbsafe._types import Values
 from gibbsafe._validate import fail
 from gibbsafe.domains.numbers import equals
 from gibbsafe.errors import DomainError
@@ -24,8 +24,8 @@ class Labels:
     array([ 1., -1.])
     """
 
-    negative: Any
-    positive: Any
+    negative: object
+    positive: object
 
     def __post_init__(self) -> None:
         for name, label in (("negative", self.negative), ("positive", self.positive)):
@@ -34,7 +34,7 @@ class Labels:
         if self.negative == self.positive:
             fail("labels", (self.negative, self.positive), "two different values")
 
-    def encode(self, values: Any, on_invalid: str = "error") -> npt.NDArray[np.float64]:
+    def encode(self, values: object, on_invalid: str = "error") -> npt.NDArray[np.float64]:
         """Return ±1 per label; unknown labels are refused, or read as the negative one."""
         array = np.asarray(values)
         if array.ndim != 1:
@@ -48,7 +48,7 @@ class Labels:
             raise DomainError(refusal, private=f"row {row} is {found!r}")
         return np.where(plus, 1.0, -1.0)
 
-    def decode(self, positive: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    def decode(self, positive: npt.NDArray[np.bool_]) -> Values:
         """Return the declared label per truth value."""
         return np.where(positive, np.array([self.positive]), np.array([self.negative]))
 
@@ -61,8 +61,8 @@ class Categories:
     array([[0., 1.], [1., 0.]])
     """
 
-    levels: tuple[Any, ...]
-    other: Any = None
+    levels: tuple[object, ...]
+    other: object = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", tuple(self.levels))
@@ -71,7 +71,7 @@ class Categories:
         if self.other is not None and self.other not in self.levels:
             fail("other", self.other, f"one of the levels {self.levels}")
 
-    def encode(self, values: Any) -> npt.NDArray[np.float64]:
+    def encode(self, values: object) -> npt.NDArray[np.float64]:
         """Return one column of 0 and 1 per level."""
         array = np.asarray(values)
         hot = np.stack([equals(array, level) for level in self.levels], axis=-1)
@@ -87,7 +87,7 @@ class Categories:
         return hot.astype(np.float64)
 
 
-def check_labels(labels: Any) -> tuple[Any, Any]:
+def check_labels(labels: object) -> tuple[object, object]:
     """Return the labels as a pair, or refuse them."""
     if not isinstance(labels, tuple | list) or len(labels) != 2:
         fail("labels", labels, "a pair (negative, positive)")

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gibbsafe._types import Values
 from gibbsafe.errors import DomainError
 
 __all__ = []
 
 
-def as_numbers(values: Any, name: str, on_invalid: str = "error") -> npt.NDArray[np.float64]:
+def as_numbers(values: object, name: str, on_invalid: str = "error") -> npt.NDArray[np.float64]:
     """Return ``values`` as float64. What is no number is refused, or with ``on_invalid="replace"`` becomes NaN.
 
     >>> as_numbers(["1.5", "n/a", 10**400], "y", "replace")
@@ -35,7 +36,7 @@ def _number(entry: Any) -> float:
         return math.nan
 
 
-def as_matrix(values: Any, columns: int, name: str = "X", on_invalid: str = "error") -> npt.NDArray[np.float64]:
+def as_matrix(values: object, columns: int, name: str = "X", on_invalid: str = "error") -> npt.NDArray[np.float64]:
     """Return ``values`` as an (n, columns) float64 array, or refuse its form."""
     matrix = as_numbers(values, name, on_invalid)
     if matrix.ndim != 2 or matrix.shape[1] != columns:
@@ -44,7 +45,7 @@ def as_matrix(values: Any, columns: int, name: str = "X", on_invalid: str = "err
     return matrix
 
 
-def as_column(values: Any, name: str, on_invalid: str = "error") -> npt.NDArray[np.float64]:
+def as_column(values: object, name: str, on_invalid: str = "error") -> npt.NDArray[np.float64]:
     """Return ``values`` as an (n,) float64 array, or refuse its form."""
     column = as_numbers(values, name, on_invalid)
     if column.ndim != 1:
@@ -52,7 +53,7 @@ def as_column(values: Any, name: str, on_invalid: str = "error") -> npt.NDArray[
     return column
 
 
-def equals(array: npt.NDArray[Any], value: Any) -> npt.NDArray[np.bool_]:
+def equals(array: Values, value: object) -> npt.NDArray[np.bool_]:
     """Return which entries equal ``value``; entries that cannot be compared do not."""
     try:
         same = np.asarray(array == value)
@@ -64,7 +65,7 @@ def equals(array: npt.NDArray[Any], value: Any) -> npt.NDArray[np.bool_]:
     return same
 
 
-def _same(entry: Any, value: Any) -> bool:
+def _same(entry: object, value: object) -> bool:
     try:
         return bool(entry == value)
     except Exception:  # missing values of pandas, arrays within arrays

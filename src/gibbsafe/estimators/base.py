@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats, Values
 from gibbsafe._validate import fail
 from gibbsafe.errors import ParameterError
 from gibbsafe.estimators.inputs import as_generator, check_input, open_ledger, pairs
@@ -22,7 +22,7 @@ from gibbsafe.privacy import Adjacency, Budget
 __all__ = ["PrivateLinearEstimator"]
 
 
-class PrivateLinearEstimator(BaseEstimator):  # type: ignore[misc]
+class PrivateLinearEstimator(BaseEstimator):
     """A linear model whose `fit` is one private release: the constructor stores, `fit` validates, plans, draws.
 
     A subclass stores the parameters named below and its own, and says which model they declare (`_model`).
@@ -30,7 +30,7 @@ class PrivateLinearEstimator(BaseEstimator):  # type: ignore[misc]
 
     epsilon: float
     delta: float
-    bounds: Any
+    bounds: object
     row_norm: float | None
     radius: float | None
     fit_intercept: bool
@@ -39,13 +39,13 @@ class PrivateLinearEstimator(BaseEstimator):  # type: ignore[misc]
     draws: int
     adjacency: str
     ledger: str | None
-    random_state: Any
+    random_state: object
 
     @abstractmethod
-    def _model(self, features: dict[str, Any]) -> LinearModel:
+    def _model(self, features: JSON) -> LinearModel:
         """Return the model that the constructor's parameters declare, given what they say of the features."""
 
-    def _features(self) -> dict[str, Any]:
+    def _features(self) -> JSON:
         """Return the public declaration of the features: columns of the input's form, everything else from the constructor."""
         if not isinstance(self.fit_intercept, bool | np.bool_):
             fail("fit_intercept", self.fit_intercept, "True or False")
@@ -59,7 +59,7 @@ class PrivateLinearEstimator(BaseEstimator):  # type: ignore[misc]
             "feature_names": None if names is None else tuple(str(name) for name in names),
         }
 
-    def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Floats, Any]:
+    def _check_training(self, X: object, y: object, **options: object) -> tuple[Floats, Values]:
         """Return checked X and y. No rows at all is a data set like any other where n is private."""
         least = 0 if self._relation() == Adjacency.ADD_REMOVE else 1
         features, response = check_input(self, X, y, ensure_min_samples=least, **options)
@@ -80,7 +80,7 @@ class PrivateLinearEstimator(BaseEstimator):  # type: ignore[misc]
             prior_radius=prior_radius,
         )
 
-    def _release(self, X: Floats, y: Any) -> Floats:
+    def _release(self, X: Floats, y: object) -> Floats:
         """Plan, release; return the mean of the draws in the user's units."""
         ledger, generator = open_ledger(self.ledger), as_generator(self.random_state)
         result = self._plan(len(X) if self._relation() == Adjacency.REPLACE_ONE else None, self.prior_radius)
@@ -88,7 +88,7 @@ class PrivateLinearEstimator(BaseEstimator):  # type: ignore[misc]
         self.plan_ = result
         return np.asarray(self.release_.draws.mean(axis=0))
 
-    def _new_rows(self, X: Any) -> Floats:
+    def _new_rows(self, X: object) -> Floats:
         """Return new rows of the form of the training rows."""
         check_is_fitted(self)
         return np.asarray(check_input(self, X, reset=False))
@@ -123,7 +123,7 @@ class PrivateLinearRegressor(PrivateLinearEstimator):
     def _typical_slope(self, loss: Loss) -> float:
         return loss.lipschitz
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: object, y: object) -> Any:
         """Spend the budget on one private release of the coefficients.
 
         Parameters
@@ -144,7 +144,7 @@ class PrivateLinearRegressor(PrivateLinearEstimator):
         self.intercept_ = float(estimate[-1]) if self.fit_intercept else 0.0
         return self
 
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: object) -> Floats:
         """Predict responses of new rows, which are clipped as training rows are.
 
         Parameters
@@ -161,7 +161,7 @@ class PrivateLinearRegressor(PrivateLinearEstimator):
         return np.asarray(self.release_.predict(rows))
 
 
-def declared(value: Any, name: str, why: str) -> Any:
+def declared(value: object, name: str, why: str) -> Any:
     """Return a value that must be declared, or say why it is needed."""
     if value is None:
         raise ParameterError(f"{name} = None: must be declared, {why}")

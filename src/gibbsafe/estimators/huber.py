@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sklearn.base import RegressorMixin
 
+from gibbsafe._types import JSON
 from gibbsafe.estimators.base import PrivateLinearRegressor
 from gibbsafe.models import PseudoHuberRegression
 from gibbsafe.models.linear.predictor import LinearModel
@@ -13,7 +12,7 @@ from gibbsafe.models.linear.predictor import LinearModel
 __all__ = ["PrivateHuberRegressor"]
 
 
-class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):  # type: ignore[misc]
+class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):
     """Robust linear regression with the pseudo-Huber loss whose `fit` satisfies (ε, δ)-differential privacy.
 
     The loss w²(√(1 + r²/w²) − 1) of the residual r is quadratic within the width w and linear beyond. Its slope is at most w
@@ -85,7 +84,7 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):  # type: ig
         delta: float = 1e-6,
         *,
         width: float = 1.0,
-        bounds: Any = None,
+        bounds: object = None,
         row_norm: float | None = None,
         radius: float | None = None,
         fit_intercept: bool = True,
@@ -94,7 +93,7 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):  # type: ig
         draws: int = 1,
         adjacency: str = "replace-one",
         ledger: str | None = None,
-        random_state: Any = None,
+        random_state: object = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -110,5 +109,5 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):  # type: ig
         self.ledger = ledger
         self.random_state = random_state
 
-    def _model(self, features: dict[str, Any]) -> LinearModel:
+    def _model(self, features: JSON) -> LinearModel:
         return PseudoHuberRegression(**features, width=self.width)

@@ -26,7 +26,7 @@ class DomainTypeError(DomainError, TypeError):
     """Data of the wrong type, which scikit-learn reports as a `TypeError`."""
 
 
-def check_input(estimator: BaseEstimator, *arrays: Any, **options: Any) -> Any:
+def check_input(estimator: BaseEstimator, *arrays: object, **options: object) -> Any:
     """Run scikit-learn's `validate_data` on training rows, or on new ones with ``reset=False``."""
     with refused_in_one_line():
         return validate_data(estimator, *arrays, dtype=np.float64, **options)
@@ -76,7 +76,7 @@ def _public(error: Exception) -> str:
     return " ".join([without_rows, *(line for line in others if line.startswith("Reshape"))])
 
 
-def pairs(bounds: Any, columns: int) -> tuple[tuple[Any, Any], ...]:
+def pairs(bounds: object, columns: int) -> tuple[tuple[float, float], ...]:
     """Return one (low, high) per column from a list of pairs, an array of two columns, or one pair that serves them all.
 
     >>> pairs((0, 1), 2)
@@ -97,7 +97,7 @@ def pairs(bounds: Any, columns: int) -> tuple[tuple[Any, Any], ...]:
     return tuple((low, high) for low, high in listed)
 
 
-def pair(name: str, bounds: Any) -> tuple[Any, Any]:
+def pair(name: str, bounds: object) -> tuple[float, float]:
     """Return the two ends of one public interval.
 
     >>> pair("response_bounds", [0, 10])
@@ -109,7 +109,7 @@ def pair(name: str, bounds: Any) -> tuple[Any, Any]:
     return listed[0], listed[1]
 
 
-def as_generator(random_state: Any) -> np.random.Generator | None:
+def as_generator(random_state: object) -> np.random.Generator | None:
     """Return None for secure randomness, or the seeded generator that a seed stands for.
 
     >>> as_generator(None) is None, as_generator(7).random() == as_generator(7).random()
@@ -122,7 +122,7 @@ def as_generator(random_state: Any) -> np.random.Generator | None:
     return np.random.default_rng(count("random_state", random_state, least=0))
 
 
-def open_ledger(account: Any) -> Ledger | None:
+def open_ledger(account: object) -> Ledger | None:
     """Return the ledger that an account string names (``ledger.db#clinic``); every fit is a charge under a key of its own.
 
     Objects are refused for good: scikit-learn copies parameters when it clones an estimator or sends it to another process,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sklearn.base import RegressorMixin
 
+from gibbsafe._types import JSON
 from gibbsafe.estimators.base import PrivateLinearRegressor, declared
 from gibbsafe.estimators.inputs import pair
 from gibbsafe.models import LinearRegression
@@ -14,7 +13,7 @@ from gibbsafe.models.linear.predictor import LinearModel
 __all__ = ["PrivateLinearRegression"]
 
 
-class PrivateLinearRegression(RegressorMixin, PrivateLinearRegressor):  # type: ignore[misc]
+class PrivateLinearRegression(RegressorMixin, PrivateLinearRegressor):
     """Least squares on a parameter ball whose `fit` satisfies (ε, δ)-differential privacy.
 
     The squared loss is Lipschitz only where both the response and the parameters are bounded, so both bounds are declared. Where
@@ -86,9 +85,9 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearRegressor):  # type: 
         epsilon: float = 1.0,
         delta: float = 1e-6,
         *,
-        response_bounds: Any = None,
+        response_bounds: object = None,
         parameter_radius: float | None = None,
-        bounds: Any = None,
+        bounds: object = None,
         row_norm: float | None = None,
         radius: float | None = None,
         fit_intercept: bool = True,
@@ -97,7 +96,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearRegressor):  # type: 
         draws: int = 1,
         adjacency: str = "replace-one",
         ledger: str | None = None,
-        random_state: Any = None,
+        random_state: object = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -114,7 +113,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearRegressor):  # type: 
         self.ledger = ledger
         self.random_state = random_state
 
-    def _model(self, features: dict[str, Any]) -> LinearModel:
+    def _model(self, features: JSON) -> LinearModel:
         why = "a public (low, high) pair: the squared loss of an unbounded response has no finite slope"
         low, high = pair("response_bounds", declared(self.response_bounds, "response_bounds", why))
         return LinearRegression(**features, response_bounds=(low, high), parameter_radius=self.parameter_radius)

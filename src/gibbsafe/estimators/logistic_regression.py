@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats, Values
 from gibbsafe._validate import fail
 from gibbsafe.domains.labels import Labels
 from gibbsafe.errors import DomainError
@@ -21,7 +20,7 @@ from gibbsafe.models.linear.predictor import LinearModel
 __all__ = ["PrivateLogisticRegression"]
 
 
-class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):  # type: ignore[misc]
+class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):
     """Binary logistic regression whose `fit` satisfies (ε, δ)-differential privacy.
 
     Each `fit` is one release that spends (ε, δ), with the certificate in ``release_.certificate``. Nothing but the coefficients
@@ -89,8 +88,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):  # typ
         epsilon: float = 1.0,
         delta: float = 1e-6,
         *,
-        classes: Any = (0, 1),
-        bounds: Any = None,
+        classes: object = (0, 1),
+        bounds: object = None,
         row_norm: float | None = None,
         radius: float | None = None,
         fit_intercept: bool = True,
@@ -99,7 +98,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):  # typ
         draws: int = 1,
         adjacency: str = "replace-one",
         ledger: str | None = None,
-        random_state: Any = None,
+        random_state: object = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -120,10 +119,10 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):  # typ
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _model(self, features: dict[str, Any]) -> LinearModel:
+    def _model(self, features: JSON) -> LinearModel:
         return LogisticRegression(**features, labels=self._labels())
 
-    def _labels(self) -> tuple[Any, Any]:
+    def _labels(self) -> tuple[object, object]:
         """Return the declared classes in the order of scikit-learn, as plain Python values."""
         plain = self.classes.tolist() if isinstance(self.classes, np.ndarray) else self.classes
         if not isinstance(plain, tuple | list) or len(plain) != 2:
@@ -136,7 +135,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):  # typ
             fail("classes", self.classes, "two labels of one type")
         return first, second
 
-    def fit(self, X: Any, y: Any) -> PrivateLogisticRegression:
+    def fit(self, X: object, y: object) -> PrivateLogisticRegression:
         """Spend the budget on one private release of the coefficients.
 
         Parameters
@@ -160,7 +159,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):  # typ
         self.intercept_ = estimate[-1:] if self.fit_intercept else np.zeros(1)
         return self
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: object) -> Floats:
         """Log odds of the second class for new rows, which are clipped as training rows are.
 
         Parameters
@@ -180,7 +179,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):  # typ
             return np.asarray(predictors[:, 0])
         return np.asarray(logsumexp(log_expit(predictors), axis=1) - logsumexp(log_expit(-predictors), axis=1))
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: object) -> Floats:
         """Probabilities of ``classes_`` for new rows, averaged over the draws.
 
         Parameters
@@ -196,7 +195,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):  # typ
         log_odds = self.decision_function(X)
         return np.column_stack([expit(-log_odds), expit(log_odds)])
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: object) -> Floats:
         """Logarithms of `predict_proba`, without underflow.
 
         Parameters
@@ -212,7 +211,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):  # typ
         log_odds = self.decision_function(X)
         return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: object) -> Values:
         """More probable class of new rows.
 
         Parameters
@@ -229,7 +228,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):  # typ
         return np.asarray(self.classes_[positive.astype(int)])
 
 
-def _require_declared(response: npt.NDArray[Any], labels: tuple[Any, Any]) -> None:
+def _require_declared(response: Values, labels: tuple[object, object]) -> None:
     """Refuse labels that were not declared, and say what the response looks like if not like two classes."""
     try:
         Labels(*labels).encode(response)

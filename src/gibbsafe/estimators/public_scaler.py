@@ -16,7 +16,7 @@ from gibbsafe.estimators.inputs import check_input, pairs, refused_in_one_line
 __all__ = ["PublicScaler"]
 
 
-class PublicScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PublicScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Map every column from its public bounds to [−1, 1], clipping what lies outside.
 
     A stateless stand-in for `StandardScaler` and `MinMaxScaler`, whose means, scales and extremes are functions of private rows:
@@ -42,7 +42,7 @@ class PublicScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
            [ 1. , -1. ]])
     """
 
-    def __init__(self, bounds: Any = None) -> None:
+    def __init__(self, bounds: object = None) -> None:
         self.bounds = bounds
 
     def __sklearn_tags__(self) -> Any:
@@ -54,7 +54,7 @@ class PublicScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         why = "a (low, high) pair per column: bounds that are read from data are not public"
         return Box(pairs(declared(self.bounds, "bounds", why), columns))
 
-    def fit(self, X: Any, y: Any = None) -> PublicScaler:
+    def fit(self, X: object, y: object = None) -> PublicScaler:
         """Count the columns; nothing else is read.
 
         Parameters
@@ -73,7 +73,7 @@ class PublicScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         self._box(rows.shape[1])
         return self
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: object) -> Floats:
         """Clip every column to its bounds and map it to [−1, 1].
 
         Parameters
@@ -89,7 +89,7 @@ class PublicScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         rows = check_input(self, X, reset=False)
         return np.asarray(self._box(rows.shape[1]).encode(rows))
 
-    def inverse_transform(self, X: Any) -> Floats:
+    def inverse_transform(self, X: object) -> Floats:
         """Map [−1, 1] back to the bounds; what was clipped stays at the bound.
 
         Parameters

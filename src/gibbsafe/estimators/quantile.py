@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from sklearn.base import RegressorMixin
 
+from gibbsafe._types import JSON
 from gibbsafe.estimators.base import PrivateLinearRegressor
 from gibbsafe.losses.base import Loss
 from gibbsafe.models import SoftQuantileRegression
@@ -15,7 +15,7 @@ from gibbsafe.models.linear.predictor import LinearModel
 __all__ = ["PrivateQuantileRegressor"]
 
 
-class PrivateQuantileRegressor(RegressorMixin, PrivateLinearRegressor):  # type: ignore[misc]
+class PrivateQuantileRegressor(RegressorMixin, PrivateLinearRegressor):
     """Linear regression of a conditional quantile whose `fit` satisfies (ε, δ)-differential privacy.
 
     The pinball loss of the τ-quantile is smoothed over a public width. Its slope is at most max(τ, 1 − τ) whatever the response
@@ -91,7 +91,7 @@ class PrivateQuantileRegressor(RegressorMixin, PrivateLinearRegressor):  # type:
         quantile: float = 0.5,
         width: float | None = None,
         scale: float = 1.0,
-        bounds: Any = None,
+        bounds: object = None,
         row_norm: float | None = None,
         radius: float | None = None,
         fit_intercept: bool = True,
@@ -100,7 +100,7 @@ class PrivateQuantileRegressor(RegressorMixin, PrivateLinearRegressor):  # type:
         draws: int = 1,
         adjacency: str = "replace-one",
         ledger: str | None = None,
-        random_state: Any = None,
+        random_state: object = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -118,7 +118,7 @@ class PrivateQuantileRegressor(RegressorMixin, PrivateLinearRegressor):  # type:
         self.ledger = ledger
         self.random_state = random_state
 
-    def _model(self, features: dict[str, Any]) -> LinearModel:
+    def _model(self, features: JSON) -> LinearModel:
         return SoftQuantileRegression(**features, quantile=self.quantile, width=self.width, scale=self.scale)
 
     def _typical_slope(self, loss: Loss) -> float:

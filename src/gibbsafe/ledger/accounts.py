@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import getpass
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, fail
 from gibbsafe.errors import BudgetError, CertificateError, GibbsafeError
 from gibbsafe.ledger.anchor import Anchor, Mark, anchor_at, require_anchored
@@ -37,14 +37,14 @@ class Released(Protocol):
         """The plan that was carried out."""
 
     @property
-    def charge(self) -> Mapping[str, Any] | None:
+    def charge(self) -> Document | None:
         """The receipt in the release file."""
 
     @property
-    def signature(self) -> Mapping[str, Any] | None:
+    def signature(self) -> Document | None:
         """Who signed it."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the release file's content."""
 
 
@@ -58,7 +58,7 @@ class Charge:
 
     account: Account
     number: int
-    receipt: Mapping[str, Any] | None = None
+    receipt: Document | None = None
 
     def settle(self, release: Released) -> None:
         """Record that this release came of the charge."""
@@ -112,7 +112,7 @@ class Account:
 
     def spend(
         self,
-        guarantee: Any,
+        guarantee: object,
         *,
         key: str,
         unit: str = "record",
@@ -134,7 +134,7 @@ class Account:
         guarantee: Guarantee,
         unit: str,
         *,
-        about: Mapping[str, Any],
+        about: Document,
         plan: str | None = None,
         dataset: str | None = None,
     ) -> Charge:
@@ -227,7 +227,7 @@ class Account:
                     f"but {as_float(left):.6g} of the cap {as_float(getattr(caps, part)):.6g} is left; plan a smaller release"
                 )
 
-    def _settle(self, number: int, about: Mapping[str, Any]) -> None:
+    def _settle(self, number: int, about: Document) -> None:
         with self.database.writing() as connection:
             row = self._locked(connection)
             states = [entry["state"] for entry in recompute(connection, row).entries]
@@ -268,7 +268,7 @@ class Account:
 
     # -- the journal ---------------------------------------------------------------------------------------------
 
-    def _locked(self, connection: Connection, *, lock: bool = True) -> Row[Any]:
+    def _locked(self, connection: Connection, *, lock: bool = True) -> Row[object]:
         """Return the account's row, locked against other writers until the transaction ends."""
         from sqlalchemy import select
 
@@ -288,7 +288,7 @@ class Account:
         connection: Connection,
         row: Any,
         kind: str,
-        body: Mapping[str, Any],
+        body: Document,
         *,
         key: str | None = None,
         plan: str | None = None,
@@ -303,7 +303,7 @@ class Account:
         head = link(row.head, text)
         entry = {"account": self.name, "number": row.entries, "kind": kind, "key": key, "plan": plan}
         connection.execute(insert(entries).values(**entry, body=text, previous=row.head, hash=head))
-        changed: dict[str, Any] = {"entries": row.entries + 1, "head": head}
+        changed: JSON = {"entries": row.entries + 1, "head": head}
         if spent is not None:
             changed |= {f"spent_{part}": value for part, value in spent.to_dict().items()}
         connection.execute(update(accounts).where(accounts.c.name == self.name).values(**changed))
@@ -315,11 +315,11 @@ class Account:
         with self.database.reading() as connection:
             return recompute(connection, self._locked(connection, lock=False))
 
-    def entries(self) -> list[dict[str, Any]]:
+    def entries(self) -> list[JSON]:
         """Return every entry in order, with the state of each charge."""
         return list(self._read().entries)
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> JSON:
         """Return the budget that the account claims, the share of each cap spent, and what one more release may cost."""
         state = self._read()
         opening, caps, spent = state.opening, state.caps, state.spent

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 from gibbsafe._files import flush_folder
 from gibbsafe.errors import CertificateError, GibbsafeError
@@ -23,9 +23,13 @@ from gibbsafe.ledger.journal import canonical
 from gibbsafe.ledger.recompute import State
 from gibbsafe.ledger.secret import resolve
 
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
 __all__ = ["Anchor", "DatabaseAnchor", "FileAnchor", "Mark", "PrintedAnchor", "anchor_at", "require_anchored"]
 
 FORMAT = "gibbsafe/anchor/1"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,7 @@ class DatabaseAnchor:
 
         self._run(lambda connection: connection.execute(insert(anchors).values(**asdict(mark))))
 
-    def _run(self, work: Callable[[Any], Any]) -> Any:
+    def _run(self, work: Callable[[Connection], T]) -> T:
         from gibbsafe.ledger.tables import anchors_metadata
 
         place = Database(self.url)

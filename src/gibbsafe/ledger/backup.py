@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 from gibbsafe._files import write_whole
+from gibbsafe._types import JSON
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.ledger.accounts import Account
 from gibbsafe.ledger.checks import check
@@ -16,7 +16,7 @@ from gibbsafe.ledger.database import Database
 __all__ = ["backup"]
 
 
-def backup(database: Database, target: Path | str, *, force: bool = False) -> list[dict[str, Any]]:
+def backup(database: Database, target: Path | str, *, force: bool = False) -> list[JSON]:
     """Copy a ledger as it is at one moment, while others may be charging; return the check of every account in the copy.
 
     Copying the file by hand misses the charges that are still in ``-wal``. A copy that is restored later is behind the ledger's

@@ -17,9 +17,9 @@ import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any
 
 from gibbsafe._numerics import down, greatest, up
+from gibbsafe._types import JSON
 from gibbsafe._validate import choice, probability
 from gibbsafe.errors import BudgetError
 from gibbsafe.ledger.units import as_float, as_fraction, at_least, cap_units
@@ -49,7 +49,7 @@ class Caps:
         return {name: str(value) for name, value in asdict(self).items()}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Caps:
+    def from_dict(cls, data: JSON) -> Caps:
         """Rebuild caps from `to_dict`'s data."""
         return cls(**{name: int(value) for name, value in data.items()})
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
+from gibbsafe._types import JSON
 from gibbsafe._validate import fail
 from gibbsafe.errors import CertificateError
 from gibbsafe.ledger.accounts import Account
@@ -12,7 +12,7 @@ from gibbsafe.ledger.accounts import Account
 __all__ = ["check", "export"]
 
 
-def export(account: Account) -> dict[str, Any]:
+def export(account: Account) -> JSON:
     """Return the whole account as plain data, with its head: write the head down where the ledger's owner cannot reach it."""
     from gibbsafe.ledger.tables import FORMAT
 
@@ -20,7 +20,7 @@ def export(account: Account) -> dict[str, Any]:
     return {"format": FORMAT, "account": account.name, "head": state.head, "entries": list(state.entries)}
 
 
-def check(account: Account, head: str | None = None) -> dict[str, Any]:
+def check(account: Account, head: str | None = None) -> JSON:
     """Recompute an account from its entries; raise `CertificateError` at the first thing that does not fit.
 
     The account is compared with its anchor, if it has one. With ``head``, the newest hash that is known of it, a ledger that

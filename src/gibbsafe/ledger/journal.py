@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
-from typing import Any
 
 __all__ = ["START", "canonical", "digest", "link", "now"]
 
@@ -17,7 +16,7 @@ __all__ = ["START", "canonical", "digest", "link", "now"]
 START = "0" * 64
 
 
-def canonical(content: Any) -> str:
+def canonical(content: object) -> str:
     """Return JSON in one form only, as it is hashed."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, fail
 from gibbsafe.errors import BudgetError
 from gibbsafe.ledger.accounts import UNITS, Account, Charge, current_user
@@ -60,7 +60,7 @@ def open_account(
     place, name = parse_reference(f"{url}#{name}")
     chosen = currency if currency is not None else "gaussian" if budget.delta > 0 else "pure"
     opened = Account(Database(place), name, anchor)
-    opening: dict[str, Any] = {
+    opening: JSON = {
         "budget": {"epsilon": budget.epsilon, "delta": budget.delta},
         "adjacency": Adjacency.of(adjacency).value,
         "unit": choice("unit", unit, UNITS),
@@ -106,7 +106,7 @@ def _refuse_known(account: Account) -> None:
         )
 
 
-def _insert_account(connection: Connection, opened: Account, opening: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+def _insert_account(connection: Connection, opened: Account, opening: Document, about: Document) -> None:
     from sqlalchemy import insert, select
 
     from gibbsafe.ledger.tables import FORMAT, accounts

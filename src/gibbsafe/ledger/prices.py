@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from gibbsafe.errors import BudgetError
 from gibbsafe.ledger.caps import CURRENCIES, Caps
@@ -25,7 +24,7 @@ class Terms:
     unit: str
 
 
-def proved(claim: Any, distance: float | None = None) -> Guarantee:
+def proved(claim: object, distance: float | None = None) -> Guarantee:
     """Return the ordinary guarantee behind a claim; refuse estimates, and metric claims without a distance."""
     if isinstance(claim, EstimatedPrivacy):
         raise BudgetError("an estimated (random-DP) claim is not a guarantee: a ledger charges proved ones only")
@@ -56,8 +55,9 @@ def charged(guarantee: Guarantee, budget: Budget) -> Guarantee:
 
 def _pair(guarantee: Guarantee, currency: str) -> tuple[float, float] | None:
     """Return (parameter, δ) in a currency, without the slack; None where the guarantee has none."""
-    slack = guarantee.slack if isinstance(guarantee, Composition) else 0.0
-    exact = compose([Composition(guarantee.parts)]) if slack else guarantee  # type: ignore[attr-defined]
+    exact = guarantee
+    if isinstance(guarantee, Composition) and guarantee.slack:
+        exact = compose([Composition(guarantee.parts)])
     return {"gaussian": exact._gaussian, "zcdp": exact._concentrated, "pure": exact._pure}[currency]()
 
 

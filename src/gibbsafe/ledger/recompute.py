@@ -7,12 +7,13 @@ everything inside its own transaction, and a row or entry that does not fit is a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from gibbsafe._types import JSON, Document
 from gibbsafe.errors import CertificateError, GibbsafeError
 from gibbsafe.ledger.caps import Caps, caps_for, claimed_delta
 from gibbsafe.ledger.journal import START, canonical, digest, link
@@ -33,11 +34,11 @@ PARTS = ("main", "slack", "failure")
 class State:
     """What the entries of an account add up to. `entries` are their contents with state, previous hash and hash."""
 
-    opening: Mapping[str, Any]
+    opening: Document
     terms: Terms
     caps: Caps
     spent: Caps
-    entries: tuple[dict[str, Any], ...]
+    entries: tuple[JSON, ...]
 
     @property
     def head(self) -> str:
@@ -49,7 +50,7 @@ class State:
         """The first hash of the chain: no other account has it, since an opening contains random digits."""
         return str(self.entries[0]["hash"])
 
-    def charge_of(self, key: str) -> dict[str, Any] | None:
+    def charge_of(self, key: str) -> JSON | None:
         """Return the entry that was charged under a key."""
         return next((entry for entry in self.entries if entry.get("key") == key and "cost" in entry), None)
 
@@ -91,7 +92,7 @@ def _in_one_line(name: str) -> Iterator[None]:
         ) from error
 
 
-def _follow_chain(row: Any, journal: Sequence[Any]) -> list[dict[str, Any]]:
+def _follow_chain(row: Any, journal: Sequence[Any]) -> list[JSON]:
     """Return the content of every entry, if each is what its text says and follows from the one before."""
     previous, bodies = START, []
     for position, entry in enumerate(journal):
@@ -113,7 +114,7 @@ def _follow_chain(row: Any, journal: Sequence[Any]) -> list[dict[str, Any]]:
     return bodies
 
 
-def _is_plan(text: str, body: Mapping[str, Any]) -> bool:
+def _is_plan(text: str, body: Document) -> bool:
     """Whether a plan is the one of the entry, by its hash and by the guarantee that was charged.
 
     A guarantee that no currency describes is charged as the (ε, δ) of the plan.
@@ -128,9 +129,9 @@ def _charged(plan: str) -> str:
     return canonical(charged(Guarantee.from_dict(content["guarantee"]), Budget(**content["budget"])).to_dict())
 
 
-def _read_opening(row: Any, first: Mapping[str, Any]) -> dict[str, Any]:
+def _read_opening(row: Any, first: Document) -> JSON:
     """Return the terms of opening from the chain, if the account's row says the same."""
-    opening: dict[str, Any] = json.loads(row.opening)
+    opening: JSON = json.loads(row.opening)
     if first["kind"] != "opening" or not set(opening) >= TERMS:
         raise CertificateError(f"account {row.name!r}: does not begin with its opening")
     if any(name not in first or canonical(first[name]) != canonical(value) for name, value in opening.items()):
@@ -138,7 +139,7 @@ def _read_opening(row: Any, first: Mapping[str, Any]) -> dict[str, Any]:
     return opening
 
 
-def _check_caps(name: str, opening: Mapping[str, Any]) -> Caps:
+def _check_caps(name: str, opening: Document) -> Caps:
     """Return the caps, if they are those of the budget and keep its δ."""
     caps, budget = Caps.from_dict(opening["caps"]), Budget(**opening["budget"])
     again, claimed = _caps_again(canonical(opening))
@@ -155,7 +156,7 @@ def _caps_again(opening: str) -> tuple[Caps, float]:
     return caps_for(budget, currency, terms["reserve"]), claimed_delta(budget.epsilon, currency, caps)
 
 
-def _add_charges(name: str, bodies: Sequence[Mapping[str, Any]], terms: Terms) -> Caps:
+def _add_charges(name: str, bodies: Sequence[Document], terms: Terms) -> Caps:
     """Return the sum of all charges, each priced again from its guarantee."""
     total, keys = dict.fromkeys(PARTS, 0), set()
     for position, body in enumerate(bodies):
@@ -191,7 +192,7 @@ def _check_sums(row: Any, spent: Caps, caps: Caps) -> None:
         raise CertificateError(f"account {row.name!r}: a cap is passed")
 
 
-def _follow_states(name: str, bodies: Sequence[Mapping[str, Any]]) -> list[str]:
+def _follow_states(name: str, bodies: Sequence[Document]) -> list[str]:
     """Return the state of every entry: a charge is *unreleased* until one release of it is recorded."""
     states: list[str] = []
     for position, body in enumerate(bodies):

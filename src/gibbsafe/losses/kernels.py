@@ -13,15 +13,17 @@ from gibbsafe._types import AnyFloats
 
 try:
     from gibbsafe.losses import _kernels
+
+    _COMPILED = True
 except ImportError:
-    _kernels = None  # type: ignore[assignment]
+    _COMPILED = False
 
 __all__ = ["exp", "is_compiled", "logistic_gradient", "logistic_slope"]
 
 
 def is_compiled() -> bool:
     """Whether the compiled loops are there; they change how long a pass takes, and roundings."""
-    return _kernels is not None
+    return _COMPILED
 
 
 def _serves(x: AnyFloats) -> bool:

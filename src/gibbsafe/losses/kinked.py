@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +22,9 @@ __all__ = ["HingeLoss", "PinballLoss"]
 
 class KinkedLoss(Loss):
     """A convex, piecewise linear loss."""
+
+    #: The model with the smoothed form of this loss, which other samplers draw.
+    smoothed: ClassVar[str]
 
     smoothness = math.inf
     self_concordance = math.inf
@@ -46,6 +50,7 @@ class HingeLoss(KinkedLoss):
     """f(u) = max(0, 1 − u), u = y zᵀθ with labels y = ±1 folded into the row."""
 
     margin = True
+    smoothed = "SoftHinge"
     lipschitz = 1.0
 
     def value(self, u: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:  # noqa: D102
@@ -62,6 +67,7 @@ class PinballLoss(SumOfValues, KinkedLoss):
     quantile: float = 0.5
     margin = False
     of_residual = True
+    smoothed = "SoftQuantileRegression"
 
     def __post_init__(self) -> None:
         open_probability("quantile", self.quantile)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ class GaussianPrior:
 
     def __post_init__(self) -> None:
         for name, rule in (("precision", positive), ("centre", real)):
-            value: Any = getattr(self, name)
+            value: object = getattr(self, name)
             if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
                 if not len(value):
                     fail(name, value, "a number or a list of numbers")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from gibbsafe.errors import PremiseError
-from gibbsafe.models.base import GibbsModel
+from gibbsafe.losses.base import Loss
 from gibbsafe.posteriors.stage import Stage
 
 __all__ = ["MOST_RECORDS", "coarse", "require_conditioning"]
@@ -29,7 +29,7 @@ def coarse(guess: int) -> int:
     return power
 
 
-def require_conditioning(model: GibbsModel, stages: tuple[Stage, ...], rows: int) -> None:
+def require_conditioning(loss: Loss, stages: tuple[Stage, ...], rows: int) -> None:
     """Refuse, from public numbers, posteriors on which the shell sampler's rounding could cost more than a tenth of a nat.
 
     The curvature of n records is at most βn·smoothness beside the prior's precision m, and their pull βn·Lip in units of 1/√m
@@ -37,8 +37,8 @@ def require_conditioning(model: GibbsModel, stages: tuple[Stage, ...], rows: int
     """
     for stage in stages:
         beta, least = stage.inverse_temperature, min(stage.prior_precision)
-        ratio, slope = beta * rows * model.loss.smoothness / least, beta * rows * model.loss.lipschitz
-        force, far = slope / math.sqrt(least), 0.0 if model.loss.of_residual else slope * math.hypot(*(stage.prior_centre or ()))
+        ratio, slope = beta * rows * loss.smoothness / least, beta * rows * loss.lipschitz
+        force, far = slope / math.sqrt(least), 0.0 if loss.of_residual else slope * math.hypot(*(stage.prior_centre or ()))
         if ratio > WORST_CONDITION or force > WORST_FORCE:
             raise PremiseError(
                 f"prior precision: {rows:,} records could outweigh it {ratio:.3g} times (limit {WORST_CONDITION:g}) or pull "

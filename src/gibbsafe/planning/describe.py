@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gibbsafe.planning.facts import describe_prior
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import get
 
@@ -31,7 +32,7 @@ def _precision(plan: Plan) -> str:
 
 
 def _declared_prior(plan: Plan) -> str:
-    return ", ".join(f"{name} {value}" for name, value in plan.model.describe_prior(plan.stages[-1]).items())
+    return ", ".join(f"{name} {value}" for name, value in describe_prior(plan.model, plan.stages[-1]).items())
 
 
 def _radius(plan: Plan) -> list[tuple[str, str]]:
@@ -122,7 +123,7 @@ def describe_plan(plan: Plan) -> str:
     if utility.prior_sd is not None:
         buys.append(("prior noise", f"{utility.prior_sd:.4g} standard deviation per parameter (scaled units)"))
     if known and utility.noise_sd is not None:
-        buys.append(("expected noise", f"{utility.noise_sd:.4g} {model.typical_case}"))
+        buys.append(("expected noise", f"{utility.noise_sd:.4g} {utility.typical_case}"))
     if known and utility.excess_risk is not None:
         risk = f"mean training loss at most {utility.excess_risk:.4g} above the best |θ| ≤ D, in expectation"
         buys.append(("excess risk", risk))

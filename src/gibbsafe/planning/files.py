@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
+from gibbsafe._types import JSON, Document
 from gibbsafe._validate import count, open_probability, positive, real
 from gibbsafe.errors import CertificateError
 from gibbsafe.posteriors.stage import Stage
@@ -13,12 +12,12 @@ from gibbsafe.posteriors.stage import Stage
 __all__ = ["stage_from_dict", "stage_to_dict"]
 
 
-def stage_to_dict(stage: Stage) -> dict[str, Any]:
+def stage_to_dict(stage: Stage) -> JSON:
     """Return a stage as JSON would give it back: lists for tuples."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(stage).items()}
 
 
-def stage_from_dict(data: Mapping[str, Any]) -> Stage:
+def stage_from_dict(data: Document) -> Stage:
     """Rebuild a stage from plain data, every field checked."""
     if set(data) != set(Stage.__dataclass_fields__):
         raise CertificateError(f"stage fields {sorted(set(data) ^ set(Stage.__dataclass_fields__))}: missing or unknown")

@@ -8,10 +8,10 @@ counted wrongly, are withdrawn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from gibbsafe._types import JSON, Document
 from gibbsafe.errors import CertificateError
 from gibbsafe.planning.conditions import coarse
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
@@ -27,20 +27,20 @@ ROUNDING = 1e-8
 DIGITS = 2.0**-40
 
 
-def by_first_edition(content: Mapping[str, Any]) -> bool:
+def by_first_edition(content: Document) -> bool:
     """Whether a plan or a certificate was written by the first edition: it has stages, none of which names a slack."""
     stages = content.get("stages")
     return isinstance(stages, list) and stages != [] and all(isinstance(s, dict) and "slack" not in s for s in stages)
 
 
-def readable(data: Mapping[str, Any]) -> dict[str, Any]:
+def readable(data: Document) -> JSON:
     """Return the first edition's plan in today's form: its draws are exact or priced, and a guess of n is made coarse."""
     guessed = data.get("adjacency") == Adjacency.ADD_REMOVE.value and type(data.get("n")) is int and data["n"] > 0
     stages = [{**stage, "slack": None} for stage in data["stages"]]
     return {**data, "stages": stages, "n": coarse(data["n"]) if guessed else data.get("n")}
 
 
-def priced_anew(plan: Plan, stated: Mapping[str, Any]) -> Plan:
+def priced_anew(plan: Plan, stated: Document) -> Plan:
     """Return the plan with a budget that holds its price, or refuse what the first edition claimed wrongly."""
     if plan.model.name == "FiniteFamily":
         raise CertificateError("the first edition drew FiniteFamily to 2⁻⁵³ only, which its claim left out; draw it anew")

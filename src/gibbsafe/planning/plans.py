@@ -12,24 +12,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gibbsafe._json import agrees, parse_json
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import choice, count, fail, positive
 from gibbsafe.errors import CertificateError, PremiseError
-from gibbsafe.models import GaussianPrior, GibbsModel, Model, model_from_dict
+from gibbsafe.models import GaussianPrior, Model, model_from_dict
 from gibbsafe.models.base import require_size
 from gibbsafe.planning.conditions import MOST_RECORDS, coarse, require_conditioning
 from gibbsafe.planning.describe import describe_plan
+from gibbsafe.planning.facts import default_radius, grid_of
 from gibbsafe.planning.files import stage_from_dict, stage_to_dict
 from gibbsafe.planning.first_edition import by_first_edition, priced_anew, readable
 from gibbsafe.planning.prices import price, stage_constants
-from gibbsafe.planning.requests import OF_SAMPLER, Request
+from gibbsafe.planning.requests import Request
 from gibbsafe.planning.rules import choose, work_of
 from gibbsafe.planning.utility import Utility, predict_utility
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
 from gibbsafe.samplers import SAMPLERS
 from gibbsafe.samplers.work import Work
-from gibbsafe.theorems import Constants, Row, Theorem, compare, get
+from gibbsafe.theorems import Constants, Kind, Row, Theorem, compare, get
 
 if TYPE_CHECKING:
     from gibbsafe.release import Release
@@ -72,9 +73,9 @@ class Plan:
     @property
     def prior_precision(self) -> float | Floats:
         """Precision of the Gaussian prior in the user's units: one number, or one per parameter."""
-        if not isinstance(self.model, GibbsModel):
+        if self.model.kind is not Kind.GIBBS:
             raise PremiseError(f"prior_precision: the prior of {self.model.name} is part of its declaration")
-        values = self.model.precision_to_original(np.array(self.stages[-1].prior_precision))
+        values = self.model.units.precision_to_original(np.array(self.stages[-1].prior_precision))
         return float(values[0]) if np.allclose(values, values[0], rtol=1e-12) else values
 
     @property
@@ -129,9 +130,9 @@ class Plan:
     @cached_property
     def alternatives(self) -> tuple[Row, ...]:
         """Every theorem with the β it would allow under the same prior, or the premise it fails; not those of other samplers."""
-        others = {name for sampler, priced in OF_SAMPLER.items() if sampler != self.sampler for name in priced}
         table = compare(self.constants, self.budget, self.adjacency, self.draws)
-        return tuple(row for row in table.rows if row.theorem.name not in others)
+        others = set(SAMPLERS) - {self.sampler}
+        return tuple(row for row in table.rows if row.theorem.sampler not in others)
 
     @cached_property
     def utility(self) -> Utility:
@@ -148,7 +149,7 @@ class Plan:
 
     # -- files ---------------------------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the plan as plain data."""
         return {
             "format": FORMAT,
@@ -173,7 +174,7 @@ class Plan:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+    def from_dict(cls, data: Document) -> Plan:
         """Rebuild a plan and recompute its claim; one that does not hold is refused."""
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             found = data.get("format") if isinstance(data, Mapping) else type(data).__name__
@@ -218,7 +219,7 @@ class Plan:
         """Rebuild a plan from `to_json`'s text."""
         return cls.from_dict(parse_json(text, "plan"))
 
-    def _check(self, stated: Mapping[str, Any]) -> None:
+    def _check(self, stated: Document) -> None:
         """Raise unless the plan is one that `plan` could have made and its stated guarantee is the recomputed one."""
         scheduled = self.purpose == "estimate" or self.sampler == "langevin"
         again = plan(
@@ -252,9 +253,9 @@ class Plan:
     def _prior(self) -> GaussianPrior:
         """Return the stage's prior in the user's units."""
         stage = self.stages[-1]
-        if not isinstance(self.model, GibbsModel) or stage.prior_centre is None:
+        if self.model.kind is not Kind.GIBBS or stage.prior_centre is None:
             raise CertificateError("prior_given: a prior is given for models with a Gaussian one, and has a centre")
-        precision = self.model.precision_to_original(np.array(stage.prior_precision))
+        precision = self.model.units.precision_to_original(np.array(stage.prior_precision))
         centre = self.model.to_original(np.array(stage.prior_centre))[0]
         return GaussianPrior(tuple(precision.tolist()), tuple(centre.tolist()))
 
@@ -307,7 +308,7 @@ def plan(
     request = _requested(model, budget, n, adjacency, draws, purpose, prior_radius, rows_per_person)
     chosen, priced, stages = choose(request, sampler, theorem, prior, inverse_temperature)
     if chosen == "shell":
-        require_conditioning(request.gibbs, stages, request.public_rows or MOST_RECORDS)
+        require_conditioning(request.gibbs.loss, stages, request.public_rows or MOST_RECORDS)
     planned = _settled(request, priced, chosen, stages, prior_given=prior is not None)
     budget.claim(planned.guarantee)  # whatever the rules gave: no plan is above its budget
     return planned
@@ -328,7 +329,7 @@ def _settled(request: Request, theorem: Theorem, sampler: str, stages: tuple[Sta
         prior_given=prior_given,
         rows_per_person=request.rows_per_person,
         stages=stages,
-        grid=request.model.grid(stages),
+        grid=grid_of(request.model, stages),
     )
 
 
@@ -353,7 +354,9 @@ def _requested(  # noqa: PLR0917 - what `plan` was asked
         n = count("n", n)
     if n is not None and relation == Adjacency.ADD_REMOVE:
         n = coarse(n)
-    radius = positive("prior_radius", prior_radius) if prior_radius is not None else model.default_radius()
-    if prior_radius is not None and model.default_radius() is None:
-        fail("prior_radius", prior_radius, f"left out: the prior of {model.name} is part of its declaration")
+    radius = default_radius(model)
+    if prior_radius is not None:
+        radius, default = positive("prior_radius", prior_radius), radius
+        if default is None:
+            fail("prior_radius", prior_radius, f"left out: the prior of {model.name} is part of its declaration")
     return Request(model, budget, relation, draws, n=n, rows_per_person=cap, radius=radius, purpose=purpose)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,19 +17,20 @@ from gibbsafe._numerics import down, up
 from gibbsafe._types import Floats
 from gibbsafe._validate import fail, positive
 from gibbsafe.errors import BudgetError, PremiseError
-from gibbsafe.models.base import GibbsModel, Model
+from gibbsafe.models.base import Model
+from gibbsafe.planning.facts import GibbsFacts
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency, Budget
 from gibbsafe.samplers.work import PublicPosterior
-from gibbsafe.theorems import Constants, Theorem, compare, get
+from gibbsafe.theorems import Constants, Theorem, compare, get, priced_by
 
-__all__ = ["LANGEVIN", "OF_SAMPLER", "PROXIMAL", "WITHIN_SLACK", "Request"]
+__all__ = ["DEFAULT", "LANGEVIN", "PROXIMAL", "WITHIN_SLACK", "Request"]
 
 LANGEVIN = "langevin-last-iterate"
 PROXIMAL = "proximal-last-iterate"
 WITHIN_SLACK = "approximate-sampling"
-#: Theorems that price a sampler which is not exact.
-OF_SAMPLER = {"langevin": (LANGEVIN,), "proximal": (PROXIMAL, WITHIN_SLACK)}
+#: The theorem by which a sampler that is not exact is priced unless another is named.
+DEFAULT = {"langevin": LANGEVIN, "proximal": PROXIMAL}
 
 
 @dataclass(frozen=True)
@@ -51,19 +53,29 @@ class Request:
 
     def theorem(self, name: str, sampler: str) -> Theorem:
         """Return the theorem asked for, or the one that allows the coldest posterior with this sampler."""
-        usable = OF_SAMPLER.get(sampler, self.model.theorems)
         if name != "auto":
-            if get(name).name not in usable:
-                raise PremiseError(f"theorem = {name!r}: does not price draws by {sampler}; use {' or '.join(usable)}")
+            self._require_priced(get(name), sampler)
             return get(name)
-        if len(usable) == 1 or sampler in OF_SAMPLER:
-            return get(usable[0])
-        table = compare(self.constants(self.ones()), self.budget, self.adjacency, self.draws)
-        priced = [row for row in table if row.theorem.name in usable and row.inverse_temperature is not None]
-        if not priced:
-            reasons = "; ".join(f"{row.theorem.name}: {row.failure}" for row in table if row.theorem.name in usable)
-            raise BudgetError(f"budget {self.budget}: no theorem prices this model ({reasons})")
-        return priced[0].theorem
+        if sampler in DEFAULT:
+            return get(DEFAULT[sampler])
+        usable = priced_by(self.model.kind, sampler)
+        rows = [row for row in compare(self.unit_constants, self.budget, self.adjacency, self.draws) if row.theorem in usable]
+        if rows[0].inverse_temperature is None:
+            reasons = "; ".join(f"{row.theorem.name}: {row.failure}" for row in rows)
+            raise BudgetError(f"budget {self.budget}: no theorem prices {self.model.name} ({reasons})")
+        return rows[0].theorem
+
+    def _require_priced(self, theorem: Theorem, sampler: str) -> None:
+        """Refuse a theorem that is about other models or other draws; what its premises need, they say themselves."""
+        model, usable = self.model, priced_by(self.model.kind, sampler)
+        if theorem in usable:
+            return
+        use = " or ".join(each.name for each in usable if each.sampler or each.covers(self.unit_constants, self.adjacency))
+        if model.kind not in theorem.kinds:
+            priced = " or ".join(str(kind) for kind in theorem.kinds)
+            raise PremiseError(f"theorem = {theorem.name!r}: prices {priced}, and {model.name} is {model.kind}; use {use}")
+        drawn = "exact draws" if theorem.sampler is None else f"draws by {theorem.sampler}"
+        raise PremiseError(f"theorem = {theorem.name!r}: prices {drawn}, not those by {sampler}; use {use}")
 
     def declared(self, theorem: Theorem, prior: object, asked: float | None) -> Stage:
         """Return the one stage of a model whose prior is part of its declaration."""
@@ -74,11 +86,25 @@ class Request:
             fail("purpose", self.purpose, f"'posterior' for {name}: stages need a prior that can be moved")
         return Stage(self.temperature(theorem, self.constants(np.empty(0)), asked), (), (), self.draws)
 
-    @property
-    def gibbs(self) -> GibbsModel:
-        """The model, one of a loss with a Gaussian prior."""
-        assert isinstance(self.model, GibbsModel)
-        return self.model
+    @cached_property
+    def gibbs(self) -> GibbsFacts:
+        """What the model, one with a prior that the plan chooses, states of loss and rows."""
+        return GibbsFacts.of(self.model)
+
+    @cached_property
+    def samplers(self) -> tuple[str, ...]:
+        """The samplers that draw from the model's posterior."""
+        return self.model.samplers
+
+    @cached_property
+    def parameters(self) -> int:
+        """Number of parameters."""
+        return self.model.parameters
+
+    @cached_property
+    def unit_constants(self) -> Constants:
+        """The model's constants under a prior of precision 1."""
+        return self.constants(self.ones())
 
     @property
     def prior_radius(self) -> float:
@@ -88,11 +114,11 @@ class Request:
 
     def ones(self) -> Floats:
         """Return unit precisions, one per parameter."""
-        return np.ones(self.model.parameters)
+        return np.ones(self.parameters)
 
     def origin(self) -> tuple[float, ...]:
         """Return the public centre of the default prior."""
-        return (0.0,) * self.model.parameters
+        return (0.0,) * self.parameters
 
     def require_default(self, prior: object, asked: object) -> None:
         """Refuse a prior or a temperature of the user's where the schedule sets both."""
@@ -103,13 +129,13 @@ class Request:
     def mu(self, draws: int) -> float:
         """Return μ of each of ``draws`` draws that together spend the budget under Gaussian DP."""
         gaussian = get("gaussian-dp")
-        constants = self.constants(self.ones())
+        constants = self.unit_constants
         return gaussian.calibrate(constants, self.budget, adjacency=self.adjacency, draws=draws) * constants.gap(self.adjacency)
 
     def per_beta(self, mu: float, radius: float) -> tuple[float, float]:
         """Return (Λ, G/β)."""
-        gap = self.constants(self.ones()).gap(self.adjacency)
-        return 1.5 * math.sqrt(self.model.parameters) * gap / (mu * radius), gap
+        gap = self.unit_constants.gap(self.adjacency)
+        return 1.5 * math.sqrt(self.parameters) * gap / (mu * radius), gap
 
     def temperature(self, theorem: Theorem, constants: Constants, wanted: float | None, *, headroom: bool = False) -> float:
         """Return the largest β within budget, or the one asked for if it is within budget.
@@ -132,12 +158,11 @@ class Request:
 
     def shrinkage_rule(self, theorem: Theorem) -> Floats:
         """Return the default prior precision βΛ of a linear model, β = μ²Λ/(G/β)²."""
-        ones = self.ones()
-        constants = self.constants(ones)
+        constants = self.unit_constants
         largest = theorem.calibrate(constants, self.budget, adjacency=self.adjacency, draws=self.draws)
         mu = largest * constants.gap(self.adjacency)
         per_beta, gap = self.per_beta(mu, self.prior_radius)
-        return ones * (mu * per_beta / gap) ** 2
+        return self.ones() * (mu * per_beta / gap) ** 2
 
     @property
     def public_rows(self) -> int | None:
@@ -146,7 +171,7 @@ class Request:
 
     def public_posterior(self, stage: Stage) -> PublicPosterior:
         """Return what is public of a stage's posterior, for the work of drawing from it."""
-        model, rows = self.gibbs, self.public_rows
-        loss, beta, reach = model.loss, stage.inverse_temperature, model.row_reach(np.array(stage.prior_precision))
-        constrained = model.ball is not None
-        return PublicPosterior(model.parameters, beta, reach, loss.smoothness, loss.self_concordance, rows, constrained)
+        facts, rows = self.gibbs, self.public_rows
+        loss, beta, reach = facts.loss, stage.inverse_temperature, facts.row_reach(np.array(stage.prior_precision))
+        constrained = facts.ball is not None
+        return PublicPosterior(self.parameters, beta, reach, loss.smoothness, loss.self_concordance, rows, constrained)

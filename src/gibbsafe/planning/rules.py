@@ -6,9 +6,10 @@ import math
 
 from gibbsafe import _validate
 from gibbsafe.errors import PremiseError
-from gibbsafe.models.base import Model
+from gibbsafe.losses.kinked import KinkedLoss
+from gibbsafe.models.base import GibbsModel, Model
 from gibbsafe.models.prior import GaussianPrior
-from gibbsafe.planning.requests import OF_SAMPLER, PROXIMAL, WITHIN_SLACK, Request
+from gibbsafe.planning.requests import PROXIMAL, WITHIN_SLACK, Request
 from gibbsafe.planning.schedules import stages as stages_of
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.samplers import SAMPLERS
@@ -36,15 +37,16 @@ def choose_sampler(name: str, model: Model) -> str:
     'proximal'
     """
     wanted = _validate.choice("sampler", name, ("auto", *SAMPLERS))
-    for sampler in SAMPLERS.values() if wanted == "auto" else (SAMPLERS[wanted],):
-        if sampler.name in model.samplers and sampler.applies(model):
-            return sampler.name
-    asked = model.samplers if wanted == "auto" else (wanted,)
-    needed = "; ".join(f"{s.name}: {s.condition}" for s in SAMPLERS.values() if s.name in asked)
-    known = "" if wanted in asked and wanted in model.samplers else f"; it is drawn by {' or '.join(model.samplers)}"
-    raise PremiseError(
-        f"sampler = {name!r}: none for {model.name} with {model.parameters} parameters ({needed}){known}{model.sampler_remedy}"
-    )
+    able = model.samplers
+    for sampler in able:
+        if wanted in ("auto", sampler):
+            return sampler
+    asked = SAMPLERS.values() if wanted == "auto" else (SAMPLERS[wanted],)
+    needed = "; ".join(f"{sampler.name}: {sampler.condition}" for sampler in asked)
+    known = f"; it is drawn by {' or '.join(able)}" if able else ""
+    loss = model.loss if isinstance(model, GibbsModel) else None
+    remedy = f"; the loss has a kink: use {loss.smoothed}, its smoothed form" if isinstance(loss, KinkedLoss) else ""
+    raise PremiseError(f"sampler = {name!r}: none for {model.name} with {model.parameters} parameters ({needed}){known}{remedy}")
 
 
 def choose(
@@ -55,13 +57,13 @@ def choose(
     An exact sampler is taken where its worst case is quick, or by name; otherwise proximal rounds from the public centre,
     and where no number of records is public and these would be too many, rounds from the mode within a stated slack.
     """
-    named = next((name for name, priced in OF_SAMPLER.items() if theorem in priced), sampler)
-    chosen = choose_sampler(named if sampler == "auto" else sampler, request.model)
+    named = sampler if sampler != "auto" or theorem == "auto" else get(theorem).sampler
+    chosen = choose_sampler(named if named in SAMPLERS else sampler, request.model)
     priced = request.theorem(theorem, chosen)
     stages = stages_of(request, priced, prior, asked)
     if sampler != "auto" or theorem != "auto" or (chosen == "shell" and _quick(request, stages)):
         return chosen, priced, stages
-    if chosen == "shell" and "proximal" in request.model.samplers:
+    if chosen == "shell" and "proximal" in request.samplers:
         chosen, priced = "proximal", get(PROXIMAL)
         stages = stages_of(request, priced, prior, asked)
     if chosen == "proximal" and request.public_posterior(stages[-1]).rows is None and _rounds_of(stages) > MANY_ROUNDS:

@@ -31,7 +31,7 @@ from gibbsafe.planning.requests import LANGEVIN, PROXIMAL, WITHIN_SLACK, Request
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers.work import proximal_schedule
-from gibbsafe.theorems import Theorem, get
+from gibbsafe.theorems import Kind, Theorem, get
 
 __all__ = ["estimate_schedule", "exact_stage", "stages"]
 
@@ -73,7 +73,7 @@ def estimate_schedule(
 
 def stages(request: Request, theorem: Theorem, prior: GaussianPrior | float | None, asked: float | None) -> tuple[Stage, ...]:
     """Return the stages: one, or several for an estimate with enough signal."""
-    if request.model.declares_prior:
+    if request.model.kind is Kind.FAMILY:
         return (request.declared(theorem, prior, asked),)
     if request.purpose == "posterior":
         if theorem.name == LANGEVIN:
@@ -84,20 +84,21 @@ def stages(request: Request, theorem: Theorem, prior: GaussianPrior | float | No
         return (_posterior(request, theorem, prior, asked),)
     request.require_default(prior, asked)
     if theorem.name not in ("gaussian-dp", LANGEVIN, PROXIMAL, WITHIN_SLACK):
-        remedy = "use gaussian-dp" if "gaussian-dp" in request.model.theorems else f"draw {request.model.name} as a posterior"
+        lipschitz = math.isfinite(request.gibbs.loss.lipschitz)
+        remedy = "use gaussian-dp" if lipschitz else f"draw {request.model.name} as a posterior"
         raise PremiseError(f"theorem = {theorem.name!r}: an estimate composes by Gaussian DP; {remedy}")
     return _estimate(request, theorem)
 
 
 def _posterior(request: Request, theorem: Theorem, prior: GaussianPrior | float | None, asked: float | None) -> Stage:
-    d = request.model.parameters
+    d = request.parameters
     if prior is None:
-        declared = request.gibbs.default_precision()
-        precision = request.shrinkage_rule(theorem) if declared is None else declared
+        lipschitz = math.isfinite(request.gibbs.loss.lipschitz)  # the rule's gap; without it the prior is as wide as the records
+        precision = request.shrinkage_rule(theorem) if lipschitz else request.ones()
         centre = np.array(request.origin())
     else:
         given = prior if isinstance(prior, GaussianPrior) else GaussianPrior(prior)
-        precision = request.gibbs.precision_from_original(given.precisions(d))
+        precision = request.gibbs.units.precision_from_original(given.precisions(d))
         centre = request.model.from_original(given.centres(d))[0]
     beta = request.temperature(theorem, request.constants(precision), asked, headroom=prior is not None)
     return Stage(beta, tuple(precision.tolist()), tuple(centre.tolist()), request.draws)
@@ -107,7 +108,7 @@ def exact_stage(request: Request, mu: float, radius: float, centre: tuple[float,
     """Return an exact draw's stage that costs μ each, its prior set by the radius."""
     per_beta, gap = request.per_beta(mu, radius)
     beta = mu**2 * per_beta / gap**2
-    return Stage(beta, (beta * per_beta,) * request.model.parameters, centre, draws)
+    return Stage(beta, (beta * per_beta,) * request.parameters, centre, draws)
 
 
 def _require_room(request: Request, exact: Stage) -> None:
@@ -177,7 +178,7 @@ def _langevin(request: Request, mu: float, radius: float, centre: tuple[float, .
     last = keep**steps
     growth = (1 - last) * (1 + keep) / ((1 + last) * (1 - keep))
     beta = 2 * mu**2 / (rate * gap**2 * growth) * (1 - 2.0**-36)
-    precision = (beta * per_beta / 3,) * request.model.parameters
+    precision = (beta * per_beta / 3,) * request.parameters
     return Stage(beta, precision, centre, draws, rate / beta, steps)
 
 
@@ -187,7 +188,7 @@ def _estimate(request: Request, theorem: Theorem) -> tuple[Stage, ...]:
         spent = (STAGES + request.draws) * _slack(request, STAGES + request.draws) * (1 + exp(request.budget.epsilon))
         asked = replace(request, budget=replace(request.budget, delta=request.budget.delta - spent))
     mu = asked.mu(1) * (1 - 2.0**-36)
-    shares, radii = estimate_schedule(None if request.n is None else request.n * mu / request.model.parameters)
+    shares, radii = estimate_schedule(None if request.n is None else request.n * mu / request.parameters)
     built = {LANGEVIN: _langevin, PROXIMAL: _last_iterate, WITHIN_SLACK: _within_slack}
     build = built.get(theorem.name, exact_stage)
     listed = []

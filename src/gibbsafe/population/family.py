@@ -3,7 +3,7 @@
 With covariance C of the draws, data noise is about βC and draw noise C/N, as for every likelihood. A declared prior π pulls the
 mean by C∇log π to first order, and C∇log π is the covariance of the parameter with log π (Stein's identity for a normal
 posterior): it is taken over the draws. The mean of a skewed likelihood leans away from its maximum in the same way
-(`_skew_correction`). Both are taken back, and the error of their estimate counts as noise. The prior's share in the posterior's
+(`StatesLean`). Both are taken back, and the error of their estimate counts as noise. The prior's share in the posterior's
 precision, s = C/V₀ with V₀ the variance of the prior on its trim, makes all of these larger by 1/(1 − s), as in
 `gibbsafe.population.shrinkage`. Where s is above a half the data say too little: the interval is the trim. Where the interval
 comes near the end of the trim the posterior is no longer normal but piles up there: it is extended to the end.
@@ -11,7 +11,6 @@ comes near the end of the trim the posterior is no longer normal but piles up th
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,15 +20,10 @@ from scipy.special import gammaincinv, stdtrit
 from gibbsafe._types import Floats
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.errors import PremiseError
-from gibbsafe.models.base import Model
-from gibbsafe.models.families.beta_bernoulli import BetaBernoulli
+from gibbsafe.models.capabilities import BoundedScores, HasCorners, IsLikelihood, StatesLean
 from gibbsafe.models.families.finite_family import FiniteFamily
-from gibbsafe.models.families.multivariate_normal_precision import MultivariateNormalPrecision
-from gibbsafe.models.families.rate_family import RateFamily
-from gibbsafe.models.families.tables import TableFamily
-from gibbsafe.models.location.welsch_location import WelschLocation
 from gibbsafe.population.result import Intervals
-from gibbsafe.posteriors.precision import unpacked
+from gibbsafe.posteriors.protocols import Posterior
 from gibbsafe.samplers import draw_exactly
 
 if TYPE_CHECKING:
@@ -53,8 +47,9 @@ def family_intervals(release: Release, level: float, dispersion: float | None) -
     """
     plan, draws = release.plan, release.draws
     lower_end, upper_end = _support(plan)
-    if len(draws) < 3 or isinstance(plan.model, FiniteFamily):
-        remedy = "" if isinstance(plan.model, FiniteFamily) else "; plan three draws or more"
+    finite = isinstance(plan.model, FiniteFamily)
+    if len(draws) < 3 or finite:
+        remedy = "" if finite else "; plan three draws or more"
         least = f"the parameter lies inside the declared trim; nothing else: conservative{remedy}"
         return Intervals(level, release.parameters, lower_end, upper_end, {}, True, (least,))
     variance, freedom = draws.var(axis=0, ddof=1), len(draws) - 1
@@ -75,24 +70,22 @@ def family_intervals(release: Release, level: float, dispersion: float | None) -
 
 
 def _data_noise(plan: Plan, variance: Floats, dispersion: float | None) -> tuple[Floats, str]:
-    """Return the variance of data noise, and what it assumes: βC for a likelihood; for the Welsch loss the worst gradient.
+    """Return the variance of data noise, and what it assumes: βC for a likelihood, and of any other loss the worst gradient.
 
-    Its slope is at most e^{−½}/s whatever the record, so the gradient of n of them varies by at most n/(es²) per coordinate, and
-    the estimate by β²C² times that.
+    With a slope of at most G in every coordinate whatever the record, the gradient of n of them varies by at most nG², and the
+    estimate by β²C² times that.
     """
     beta, model = plan.inverse_temperature, plan.model
-    if isinstance(model, WelschLocation):
-        if plan.n is None:
-            raise PremiseError(f"n: the data noise of {model.name}, which is no likelihood, needs a public guess; plan with one")
-        worst = plan.rows_per_person**2 * plan.n / (math.e * model.scale**2)  # n persons with up to k rows that may agree
-        return beta**2 * worst * variance**2, "the location minimises the expected loss of records drawn independently"
-    if not type(model).is_likelihood:
-        raise PremiseError(
-            f"is_likelihood: {model.name} does not declare its loss a likelihood, and no other bound on noise is known"
-        )
-    factor = plan.rows_per_person * (1.0 if dispersion is None else dispersion)
-    more = f", {factor:g} times as noisy" if factor != 1 else ""
-    return beta * factor * variance, "records are independent and follow the declared likelihood" + more
+    if isinstance(model, IsLikelihood):
+        factor = plan.rows_per_person * (1.0 if dispersion is None else dispersion)
+        more = f", {factor:g} times as noisy" if factor != 1 else ""
+        return beta * factor * variance, "records are independent and follow the declared likelihood" + more
+    if not isinstance(model, BoundedScores):
+        raise PremiseError(f"{model.name}: declares neither IsLikelihood nor BoundedScores, and no other bound on noise is known")
+    if plan.n is None:
+        raise PremiseError(f"n: the data noise of {model.name}, which is no likelihood, needs a public guess; plan with one")
+    worst = plan.rows_per_person**2 * plan.n * model.largest_score**2  # n persons with up to k rows that may agree
+    return beta**2 * worst * variance**2, "the location minimises the expected loss of records drawn independently"
 
 
 def _support(plan: Plan) -> tuple[Floats, Floats]:
@@ -102,8 +95,10 @@ def _support(plan: Plan) -> tuple[Floats, Floats]:
     return np.array(ends[0]), np.array(ends[1])
 
 
-def _prior(plan: Plan):  # type: ignore[no-untyped-def]
+def _prior(plan: Plan) -> Posterior:
     """Return the declared prior as a posterior in which one public record counts for nothing."""
+    if not isinstance(plan.model, HasCorners):
+        raise PremiseError(f"{plan.model.name}: declares no public record (HasCorners), so its prior cannot be looked at")
     stage = replace(plan.stages[-1], inverse_temperature=1e-300)
     blocks = plan.model.encode(plan.model.corners()[0], EncodingOptions())
     return plan.model.posterior(blocks, stage, np.zeros(plan.model.parameters))
@@ -113,25 +108,9 @@ def _shrinkage(plan: Plan, draws: Floats) -> tuple[Floats, Floats]:
     """Return C∇(log π + J), the covariance over the draws of each parameter with the prior's log density and J; its error."""
     lower, upper = _support(plan)
     inside = np.clip(draws, lower + plan.grid, upper - plan.grid)  # rounding may have put a draw on the end of the trim or beyond
-    pulling = _skew_correction(plan.model, inside) - _prior(plan).values(inside)
+    if not isinstance(plan.model, StatesLean):
+        raise PremiseError(f"{plan.model.name}: does not state how its posterior mean leans (StatesLean)")
+    pulling = plan.model.lean(inside) - _prior(plan).values(inside)
     freedom = len(draws) - 1
     shift = (draws - draws.mean(axis=0)).T @ (pulling - pulling.mean()) / freedom
     return shift, np.sqrt((draws.var(axis=0, ddof=1) * pulling.var(ddof=1) + shift**2) / freedom)
-
-
-def _skew_correction(model: Model, draws: Floats) -> Floats:
-    """Return J, with which C∇J is how far the mean of a skewed likelihood leans from its maximum; 0 where it is not known.
-
-    Beta and Dirichlet: a mean (a + s)/(a + b + m) is s/m for a = b = 0, so J = Σ log θ. Gamma: (shape + m)/T is m/T for shape 0,
-    so J = log θ. Wishart of d dimensions: likewise ½(d + 1) log|A|.
-    """
-    if isinstance(model, BetaBernoulli):
-        return np.log(draws[:, 0]) + np.log1p(-draws[:, 0])
-    if isinstance(model, TableFamily):
-        return np.asarray(np.log(draws).sum(axis=1))
-    if isinstance(model, RateFamily):
-        return np.log(draws[:, 0])
-    if isinstance(model, MultivariateNormalPrecision):
-        matrices = unpacked(draws, model.dimension, model.structure == "diagonal")
-        return np.asarray(0.5 * (model.dimension + 1) * np.linalg.slogdet(matrices)[1])
-    return np.zeros(len(draws))

@@ -23,7 +23,7 @@ from scipy.special import gammaincinv, ndtri
 from gibbsafe._types import Floats
 from gibbsafe.errors import PremiseError
 from gibbsafe.models.base import GibbsModel, Model
-from gibbsafe.models.linear.linear_regression import LinearRegression
+from gibbsafe.models.capabilities import BoundedScores, IsLikelihood
 from gibbsafe.population.result import Intervals
 from gibbsafe.population.shrinkage import Spread
 from gibbsafe.privacy import Adjacency
@@ -42,8 +42,8 @@ LARGEST_RATIO = 1e12
 
 
 def declares_likelihood(model: Model) -> bool:
-    """Return whether the model declares its loss to be the negative log-likelihood of records (`Model.is_likelihood`)."""
-    return type(model).is_likelihood is True
+    """Return whether the model declares its loss to be the negative log-likelihood of records (`IsLikelihood`)."""
+    return isinstance(model, IsLikelihood)
 
 
 @dataclass(frozen=True)
@@ -69,30 +69,24 @@ class Noise:
 
 def _noise(plan: Plan, dispersion: float | None) -> Noise:
     model, stage = plan.model, plan.stages[-1]
-    assert isinstance(model, GibbsModel)
     rows = plan.rows_per_person
-    if declares_likelihood(model):
-        worst = model.largest_response**2 if isinstance(model, LinearRegression) else 1.0
-        return Noise(stage.inverse_temperature, rows * (worst if dispersion is None else dispersion), 0.0)
+    if isinstance(model, IsLikelihood):
+        factor = model.largest_dispersion if dispersion is None else dispersion
+        return Noise(stage.inverse_temperature, rows * factor, 0.0)
+    if not isinstance(model, BoundedScores):
+        raise PremiseError(f"{model.name}: declares neither IsLikelihood nor BoundedScores, and no other bound on noise is known")
     if plan.n is None:
         raise PremiseError(f"n: the data noise of {model.name}, which is no likelihood, needs a public guess; plan with one")
-    return Noise(stage.inverse_temperature, None, rows**2 * plan.n * model.loss.lipschitz**2)  # n persons, rows may agree
+    return Noise(stage.inverse_temperature, None, rows**2 * plan.n * model.largest_score**2)  # n persons, rows may agree
 
 
 def _assumptions(plan: Plan, radius: float, dispersion: float | None) -> list[str]:
     model = plan.model
     lines = [f"the parameter is within {radius:.4g} of the prior's public centre in scaled units (radius)"]
-    if not declares_likelihood(model):
-        lines.append("the parameter minimises the expected loss of records drawn independently; nothing else about the data")
-    elif isinstance(model, LinearRegression):
-        stated = "at most that of the response's bounds" if dispersion is None else f"at most {dispersion:g}"
-        lines.append(
-            f"responses are linear in the features with independent errors of variance {stated}, and clipping binds rarely"
-        )
+    if isinstance(model, IsLikelihood):
+        lines.append(f"{model.follows(dispersion)}, and clipping binds rarely")
     else:
-        extra = "" if dispersion in (None, 1.0) else f", with {dispersion:g} times its variance"
-        unit = " (unit variance per coordinate: state dispersion otherwise)" if model.name == "GaussianMean" else ""
-        lines.append(f"records are independent and follow the declared likelihood{extra}{unit}, and clipping binds rarely")
+        lines.append("the parameter minimises the expected loss of records drawn independently; nothing else about the data")
     if plan.adjacency == Adjacency.ADD_REMOVE and not declares_likelihood(model):
         lines.append(f"there are about {plan.n:,} {'records' if plan.rows_per_person == 1 else 'persons'}, as the plan guesses")
     return lines

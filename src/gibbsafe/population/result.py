@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe._validate import choice
 from gibbsafe.queries.query import FREE
 
@@ -48,7 +47,7 @@ class Intervals:
         values = np.asarray(truth, dtype=np.float64)
         return np.asarray((self.lower <= values) & (values <= self.upper))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         return {
             "level": self.level,

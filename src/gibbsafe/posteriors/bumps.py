@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gibbsafe._types import Floats
+from gibbsafe.posteriors.protocols import ExactPosterior
 
 __all__ = ["BumpPosterior", "WelschPosterior"]
 
@@ -15,7 +16,7 @@ __all__ = ["BumpPosterior", "WelschPosterior"]
 WINDOW = 9.0
 
 
-class BumpPosterior:
+class BumpPosterior(ExactPosterior):
     """Density ∝ exp(w Σᵢ e^{−(θ−xᵢ)²/2s²}) N(θ; m, v²) on [low, high]; without m and v the prior is uniform there."""
 
     def __init__(
@@ -30,6 +31,11 @@ class BumpPosterior:
     ) -> None:
         self.records = np.sort(np.asarray(records, dtype=np.float64))
         self.weight, self.scale, self.low, self.high, self.prior = weight, scale, low, high, prior
+
+    @property
+    def support(self) -> tuple[Floats, Floats]:
+        """The interval."""
+        return np.array([self.low]), np.array([self.high])
 
     def sum(self, theta: float) -> tuple[float, float]:
         """Return Σ e^{−r²/2} and its derivative at one θ."""
@@ -54,7 +60,7 @@ class BumpPosterior:
 
 
 @dataclass(frozen=True, eq=False)
-class WelschPosterior:
+class WelschPosterior(ExactPosterior):
     """Independent coordinates, each a density exp(β Σ e^{−r²/2s²}) on the bounds."""
 
     coordinates: tuple[BumpPosterior, ...]

@@ -6,12 +6,14 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from scipy.special import logsumexp
 
 from gibbsafe._types import Floats
 from gibbsafe.posteriors.exact_law import ExactLaw, exact_law
+from gibbsafe.posteriors.protocols import ExactCurve, ExactPosterior
 
 __all__ = ["FinitePosterior"]
 
@@ -21,7 +23,7 @@ LARGEST_LOG = 700.0
 
 
 @dataclass(frozen=True, eq=False)
-class FinitePosterior:
+class FinitePosterior(ExactPosterior, ExactCurve):
     """Weights prior·exp(β Σ counts·log-likelihood) over finitely many parameters.
 
     The logarithms of prior and likelihood, β and the counts are taken for the exact numbers that they are as doubles; draws have
@@ -69,7 +71,7 @@ class FinitePosterior:
         close = gap.min(axis=1) <= 1e-9 * max(1.0, float(np.abs(self.points).max()))
         return np.where(close, -self.log_weights[nearest], math.inf)
 
-    def hockey_stick(self, other: FinitePosterior, epsilon: float) -> float:
+    def hockey_stick(self, other: Self, epsilon: float) -> float:
         """Return Σ(p − e^ε q)₊."""
         difference = self.probabilities - math.exp(min(epsilon, LARGEST_LOG)) * other.probabilities
         return float(np.maximum(difference, 0.0).sum())

@@ -8,6 +8,7 @@ Many chains are matrix products on blocks small enough that rows × chains stay 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.errors import DomainError, ParameterError
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.weighted import WeightedLoss
+from gibbsafe.posteriors.protocols import Posterior
 
 __all__ = ["GibbsPosterior"]
 
@@ -45,7 +47,7 @@ def _per_parameter(name: str, values: npt.ArrayLike, width: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class GibbsPosterior:
+class GibbsPosterior(Posterior):
     """Density ∝ exp(−β Σ loss − ½ Σ m_j (θ_j − c_j)²) over the p columns of the data (scaled units, intercept included).
 
     ``inverse_temperature`` is β ≥ 0; ``prior_precision`` m > 0 and ``prior_centre`` c are (p,) arrays (a scalar is repeated).
@@ -66,11 +68,10 @@ class GibbsPosterior:
             object.__setattr__(self, name, _per_parameter(name, getattr(self, name), self.dimension))
         if not (self.prior_precision > 0).all():
             raise ParameterError("prior_precision: must be above 0 for every parameter, or the posterior may be improper")
-        has_targets = getattr(self.data, "targets", None) is not None
-        if self.data.n_rows and has_targets == self.loss.margin:
+        if self.data.n_rows and self.data.has_targets == self.loss.margin:
             needed = "no targets: labels are folded into the rows" if self.loss.margin else "targets"
             raise DomainError(f"data: {type(self.loss).__name__} needs {needed}")
-        if getattr(self.data, "weights", None) is not None and not isinstance(self.loss, WeightedLoss):
+        if self.data.weights is not None and not isinstance(self.loss, WeightedLoss):
             object.__setattr__(self, "loss", WeightedLoss(self.loss))
 
     @property
@@ -79,10 +80,20 @@ class GibbsPosterior:
         return self.data.width
 
     @property
+    def support(self) -> tuple[Floats, Floats]:
+        """The box around the ball, or all of space."""
+        end = np.full(self.dimension, math.inf if self.ball is None else self.ball)
+        return -end, end
+
+    @property
+    def outlook(self) -> tuple[Floats, Floats]:
+        """The prior's centre and deviations, on all of space."""
+        return (self.prior_centre, 1 / np.sqrt(self.prior_precision)) if self.ball is None else super().outlook
+
+    @property
     def rows_per_pass(self) -> int:
         """Rows that a pass visits: the records, identical ones once where they were merged."""
-        weights = getattr(self.data, "weights", None)
-        return self.data.n_rows if weights is None else len(weights)
+        return self.data.n_rows if self.data.weights is None else len(self.data.weights)
 
     def prior_values(self, thetas: Floats) -> Floats:
         """½ Σ_j m_j (θ_j − c_j)² for each row of ``thetas``."""

@@ -8,12 +8,13 @@ times the other is an end of the interval, and the hockey stick needs two masses
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Self
 
 import numpy as np
 
 from gibbsafe._types import Floats
+from gibbsafe.posteriors.protocols import ExactCurve, ExactPosterior
 
 __all__ = ["IntervalPosterior"]
 
@@ -21,7 +22,7 @@ __all__ = ["IntervalPosterior"]
 HALVINGS = 200
 
 
-class IntervalPosterior(ABC):
+class IntervalPosterior(ExactPosterior, ExactCurve):
     """Density ∝ e^{−U(θ)} on [low, high]."""
 
     low: float

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from gibbsafe._types import Floats
 from gibbsafe.errors import ParameterError
+from gibbsafe.posteriors.protocols import ExactCurve, ExactPosterior
 from gibbsafe.privacy.profiles import gaussian_delta
 
 __all__ = ["NormalPosterior"]
 
 
 @dataclass(frozen=True, eq=False)
-class NormalPosterior:
+class NormalPosterior(ExactPosterior, ExactCurve):
     """Independent normals with these means and precisions, (p,) arrays."""
 
     mean: Floats
@@ -36,7 +38,12 @@ class NormalPosterior:
         """All of space."""
         return np.full(len(self.mean), -math.inf), np.full(len(self.mean), math.inf)
 
-    def hockey_stick(self, other: NormalPosterior, epsilon: float) -> float:
+    @property
+    def outlook(self) -> tuple[Floats, Floats]:
+        """Its own mean and deviations."""
+        return self.mean, 1 / np.sqrt(self.precision)
+
+    def hockey_stick(self, other: Self, epsilon: float) -> float:
         """Return ∫(p − e^ε q)₊ for two normals of the same precision: a Gaussian shift."""
         if not np.array_equal(self.precision, other.precision):
             raise ParameterError("precision: the two posteriors must share theirs")

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from gibbsafe._types import Floats
+from gibbsafe.posteriors.protocols import ExactPosterior
 
 __all__ = ["PrecisionPosterior", "packed", "unpacked"]
 
 
 @dataclass(frozen=True, eq=False)
-class PrecisionPosterior:
+class PrecisionPosterior(ExactPosterior):
     """Density ∝ |A|^power e^{−tr(scale·A)/2} on c₁I ≤ A ≤ c₂I, over all such matrices or over diagonal ones.
 
     Parameters are the upper triangle of A row by row, or its diagonal.

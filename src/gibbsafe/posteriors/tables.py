@@ -10,6 +10,7 @@ import numpy as np
 
 from gibbsafe._numerics import up
 from gibbsafe._types import Floats
+from gibbsafe.posteriors.protocols import ExactPosterior
 
 __all__ = ["Table", "TablesPosterior", "log_odds_width"]
 
@@ -49,7 +50,7 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class TablesPosterior:
+class TablesPosterior(ExactPosterior):
     """Independent truncated Dirichlet distributions, one per context of every table; ``counts`` are tempered ones per cell."""
 
     tables: tuple[Table, ...]

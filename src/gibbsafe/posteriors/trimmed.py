@@ -7,8 +7,6 @@ functions, so a trim that holds 1e-300 of the untrimmed mass is as good as any o
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gibbsafe._types import Floats, Indices
@@ -17,7 +15,7 @@ from gibbsafe.posteriors.log_concave import LogConcave
 __all__ = ["TrimmedBeta", "TrimmedGamma", "log_beta_mass", "log_gamma_mass"]
 
 
-def _arrays(*values: Any) -> tuple[Floats, ...]:
+def _arrays(*values: object) -> tuple[Floats, ...]:
     """Return the values as one-dimensional arrays of one length."""
     return tuple(np.broadcast_arrays(*(np.atleast_1d(np.asarray(value, dtype=np.float64)) for value in values)))
 
@@ -40,7 +38,7 @@ class TrimmedGamma(LogConcave):
     array([-1010.36...])
     """
 
-    def __init__(self, shape: Any, rate: Any, low: Any, high: Any) -> None:
+    def __init__(self, shape: object, rate: object, low: object, high: object) -> None:
         shape, rate, low, high = _arrays(shape, rate, low, high)
         with np.errstate(divide="ignore", over="ignore"):
             self.mode = np.clip(shape / rate, low, high)
@@ -91,7 +89,7 @@ class TrimmedBeta(LogConcave):
     -916304.5474
     """
 
-    def __init__(self, a: Any, b: Any, low: Any, high: Any) -> None:
+    def __init__(self, a: object, b: object, low: object, high: object) -> None:
         a, b, low, high = _arrays(a, b, low, high)
         free = a / (a + b)
         self.mode = np.clip(free, low, high)

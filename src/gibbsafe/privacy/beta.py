@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +66,7 @@ def _tail(below: Floats, above: Floats, log_odds: Floats) -> Floats:
     Above the middle it is the lower tail of 1 − θ; below it the complement of θ's lower tail; far out each is read in logarithms
     from its leading term, which floating-point probabilities cannot hold.
     """
-    answers: tuple[tuple[npt.NDArray[np.bool_], Callable[[Floats, Floats, Floats], Any]], ...] = (
+    answers: tuple[tuple[npt.NDArray[np.bool_], Callable[[Floats, Floats, Floats], object]], ...] = (
         (log_odds > LEADING, lambda a, b, u: np.exp(_log_leading(b, a, -u))),
         ((log_odds >= 0) & (log_odds <= LEADING), lambda a, b, u: betainc(b, a, expit(-u))),
         ((log_odds < 0) & (log_odds >= -LEADING), lambda a, b, u: betaincc(a, b, expit(u))),

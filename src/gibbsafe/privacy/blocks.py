@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from gibbsafe._numerics import half_square, root_sum_of_squares, sum_up, up
+from gibbsafe._types import JSON
 from gibbsafe._validate import fail, non_negative
 from gibbsafe.privacy.adjacency import Adjacency
 from gibbsafe.privacy.guarantee import Guarantee
@@ -39,7 +39,7 @@ class BlockRanges(Guarantee):
         """r_j of every block."""
         return tuple(self.parameters["ranges"])
 
-    def _plain(self) -> dict[str, Any]:
+    def _plain(self) -> JSON:
         return {"ranges": list(self.ranges)}
 
     def _delta(self, epsilon: float) -> float:

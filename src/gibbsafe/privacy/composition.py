@@ -6,11 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
-from typing import Any, overload
+from typing import overload
 
 from scipy.optimize import minimize_scalar
 
 from gibbsafe._numerics import least, root_sum_of_squares, up
+from gibbsafe._types import JSON
 from gibbsafe._validate import choice, count, fail, non_negative, probability
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy.adjacency import Adjacency
@@ -235,11 +236,11 @@ class Composition(Guarantee):
 
     # -- value semantics -----------------------------------------------------------------------------------------
 
-    def _plain(self) -> dict[str, Any]:
+    def _plain(self) -> JSON:
         return {"parts": [{"times": times, **part.to_dict()} for part, times in self.parts], "slack": self.slack}
 
     @classmethod
-    def _from_plain(cls, fields: dict[str, Any]) -> Guarantee:
+    def _from_plain(cls, fields: JSON) -> Guarantee:
         parts = [
             (Guarantee.from_dict({k: v for k, v in part.items() if k != "times"}), part["times"]) for part in fields["parts"]
         ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
+from gibbsafe._types import JSON
 from gibbsafe._validate import fail, non_negative, open_probability, probability
 from gibbsafe.errors import PremiseError
 
@@ -69,7 +70,7 @@ class EstimatedPrivacy:
             "if the data do not come from the model."
         )
 
-    def to_dict(self, *, curator: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, curator: bool = False) -> JSON:
         """Return plain data; refuse to do so with a sensitive estimate unless asked by the ``curator``."""
         if self.sensitive and not curator:
             raise PremiseError("this estimate was made on private records and depends on them; only the curator may see it")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from gibbsafe._numerics import exp, least, up
+from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, count, non_negative, open_probability, probability
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy.adjacency import Adjacency
@@ -32,12 +32,12 @@ class Guarantee(ABC):
 
     registry: ClassVar[dict[str, type[Guarantee]]] = {}
     adjacency: Adjacency | None
-    parameters: Mapping[str, Any]
+    parameters: Document
 
     def __init_subclass__(cls) -> None:
         Guarantee.registry[cls.__name__] = cls
 
-    def __init__(self, adjacency: Adjacency | str | None, **parameters: Any) -> None:
+    def __init__(self, adjacency: Adjacency | str | None, **parameters: object) -> None:
         stated = None if adjacency is None else Adjacency.of(adjacency)
         object.__setattr__(self, "adjacency", stated)
         object.__setattr__(self, "parameters", MappingProxyType(parameters))
@@ -150,25 +150,25 @@ class Guarantee(ABC):
 
     # -- value semantics -----------------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data that `from_dict` turns back into an equal guarantee."""
-        data: dict[str, Any] = {"type": type(self).__name__, **self._plain()}
+        data: JSON = {"type": type(self).__name__, **self._plain()}
         if self.adjacency is not None:
             data["adjacency"] = self.adjacency.value
         return data
 
-    def _plain(self) -> dict[str, Any]:
+    def _plain(self) -> JSON:
         return dict(self.parameters)
 
     @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> Guarantee:
+    def from_dict(data: Document) -> Guarantee:
         """Rebuild a guarantee from `to_dict`'s data."""
         fields = dict(data)
         cls = Guarantee.registry[choice("guarantee type", fields.pop("type", None), Guarantee.registry)]
         return cls._from_plain(fields)
 
     @classmethod
-    def _from_plain(cls, fields: dict[str, Any]) -> Guarantee:
+    def _from_plain(cls, fields: JSON) -> Guarantee:
         return cls(**fields)
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Metric:
     """
 
     name: str
-    distance: Callable[[Any, Any], float] | None = field(default=None, repr=False)
+    distance: Callable[[object, object], float] | None = field(default=None, repr=False)
 
     def between(self, x: object, y: object) -> float:
         """Return ρ(x, y)."""
@@ -45,7 +45,7 @@ class Metric:
         return cls("absolute", _absolute)
 
     @classmethod
-    def induced(cls, name: str, statistic: Callable[[Any], Any]) -> Metric:
+    def induced(cls, name: str, statistic: Callable[[object], object]) -> Metric:
         """Return ρ(x, y) = ‖τ(x) − τ(y)‖₂ for a statistic τ (§2.2.2).
 
         The paper's assumptions then require τ to be sufficient: data sets with equal τ must be equally likely under
@@ -58,22 +58,22 @@ class Metric:
         return cls(name, _Induced(statistic))
 
 
-def _hamming(x: Any, y: Any) -> float:
+def _hamming(x: object, y: object) -> float:
     a, b = np.asarray(x), np.asarray(y)
     if a.shape != b.shape:
         fail("shapes", (a.shape, b.shape), "equal for the Hamming distance")
     return float(np.count_nonzero((a != b).reshape(len(a), -1).any(axis=1)))
 
 
-def _absolute(x: Any, y: Any) -> float:
+def _absolute(x: object, y: object) -> float:
     return float(np.abs(np.asarray(x, float) - np.asarray(y, float)).sum())
 
 
 @dataclass(frozen=True)
 class _Induced:
-    statistic: Callable[[Any], Any]
+    statistic: Callable[[object], object]
 
-    def __call__(self, x: Any, y: Any) -> float:
+    def __call__(self, x: object, y: object) -> float:
         difference = np.asarray(self.statistic(x), float) - np.asarray(self.statistic(y), float)
         return float(np.linalg.norm(difference.ravel()))
 

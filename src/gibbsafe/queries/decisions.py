@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +20,9 @@ __all__ = ["Decision", "Utility", "decision", "utility"]
 class Utility(Query):
     """Any bounded utility u(θ, q, r) ∈ [0, 1] over a finite list of responses (Algorithm 2, PSAQR)."""
 
-    function: Callable[[Sample, Any, Sequence[Any]], npt.ArrayLike]
-    responses: Sequence[Any]
-    question: Any = None
+    function: Callable[[Sample, object, Sequence[object]], npt.ArrayLike]
+    responses: Sequence[object]
+    question: object = None
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -51,7 +50,7 @@ class Utility(Query):
 class Decision(Utility):
     """A decision by a table: what each response is worth in each state, the states being events about the parameters."""
 
-    def __init__(self, table: Mapping[Any, Mapping[Any, float]], states: Mapping[Any, Event]) -> None:
+    def __init__(self, table: Mapping[object, Mapping[object, float]], states: Mapping[object, Event]) -> None:
         if not table or not states:
             fail("table", table, "utilities of at least one response in at least one state")
         for response, row in table.items():
@@ -59,7 +58,7 @@ class Decision(Utility):
                 fail(f"utilities of {response!r}", sorted(map(str, row)), f"one per state ({', '.join(map(str, states))})")
         worth = unit_values("utility", [[row[state] for row in table.values()] for state in states], (len(states), len(table)))
 
-        def look_up(sample: Sample, _question: Any, _responses: Sequence[Any]) -> Floats:
+        def look_up(sample: Sample, _question: object, _responses: Sequence[object]) -> Floats:
             holds = np.array([indicator(event, sample) for event in states.values()])
             if (holds.sum(axis=0) != 1).any():
                 fail("states", list(states), "a partition: exactly one must hold for every draw")
@@ -73,7 +72,7 @@ class Decision(Utility):
         return f"decision between {', '.join(map(str, self.responses))}"
 
 
-def decision(table: Mapping[Any, Mapping[Any, float]], states: Mapping[Any, Event]) -> Decision:
+def decision(table: Mapping[object, Mapping[object, float]], states: Mapping[object, Event]) -> Decision:
     """Ask for the response with the largest average utility by a table.
 
     Args:
@@ -92,7 +91,7 @@ def decision(table: Mapping[Any, Mapping[Any, float]], states: Mapping[Any, Even
 
 
 def utility(
-    function: Callable[[Sample, Any, Sequence[Any]], npt.ArrayLike], responses: Sequence[Any], question: Any = None
+    function: Callable[[Sample, object, Sequence[object]], npt.ArrayLike], responses: Sequence[object], question: object = None
 ) -> Utility:
     """Ask for the best response under any utility in [0, 1].
 

@@ -6,7 +6,6 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from gibbsafe._types import Floats
 from gibbsafe._validate import fail
 from gibbsafe.errors import GibbsafeError
+from gibbsafe.models.capabilities import PredictsProbabilities
 from gibbsafe.queries.query import Answer, ErrorBound, Query, Sample
 
 __all__ = ["Event", "PredictiveProbability", "Probability", "indicator", "predictive", "probability", "unit_values"]
@@ -36,12 +36,14 @@ def indicator(event: Event, sample: Sample) -> npt.NDArray[np.bool_]:
 
 
 def _compare(text: str, sample: Sample) -> npt.NDArray[np.bool_]:
-    match = COMPARISON.fullmatch(text)
+    match, form = COMPARISON.fullmatch(text), "a parameter, one of < <= > >=, and a number, like 'x0 > 0.5'"
+    if match is None:
+        fail("event", text, form)
+    name, sign, limit = match.groups()
     try:
-        name, sign, limit = match.groups()  # type: ignore[union-attr]
         number = float(limit)
-    except (AttributeError, ValueError):
-        fail("event", text, "a parameter, one of < <= > >=, and a number, like 'x0 > 0.5'")
+    except ValueError:
+        fail("event", text, form)
     return np.asarray(COMPARE[sign](sample[name], number))
 
 
@@ -80,7 +82,7 @@ class Probability(Query):
 class PredictiveProbability(Query):
     """The probability of an outcome not yet seen, averaged over the draws."""
 
-    features: Any = None
+    features: object = None
     chance: Callable[[Sample], npt.ArrayLike] | None = None
 
     def __post_init__(self) -> None:
@@ -95,13 +97,12 @@ class PredictiveProbability(Query):
     def respond(self, sample: Sample, failure: float, questions: int) -> Answer:
         """Return class probabilities per row of features, or the average chance."""
         if self.chance is not None:
-            value: Any = float(unit_values("chance", self.chance(sample), (sample.draws,)).mean())
+            value: object = float(unit_values("chance", self.chance(sample), (sample.draws,)).mean())
             rows = 1
         else:
-            predict = getattr(sample.model, "predict_proba", None)
-            if predict is None:
+            if not isinstance(sample.model, PredictsProbabilities):
                 raise GibbsafeError(f"predictive: {sample.model.name} has no classes; give chance, a function of the draws")
-            value = predict(self.features, sample.array)
+            value = sample.model.predict_proba(self.features, sample.array)
             rows = len(value)
         error = ErrorBound.of_average(sample.draws, failure, questions * rows, "every probability off by")
         return Answer(self.title, value, sample.draws, error=error)
@@ -116,7 +117,7 @@ def probability(event: Event) -> Probability:
     return Probability(event)
 
 
-def predictive(features: Any = None, *, chance: Callable[[Sample], npt.ArrayLike] | None = None) -> PredictiveProbability:
+def predictive(features: object = None, *, chance: Callable[[Sample], npt.ArrayLike] | None = None) -> PredictiveProbability:
     """Ask for the probability of an outcome not yet seen.
 
     Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe._validate import choice, count, fail, open_probability
 from gibbsafe.bounds import average_error, query_regret
 from gibbsafe.errors import GibbsafeError
@@ -76,7 +76,7 @@ class ErrorBound:
             f"chosen before the draws were seen ({self.reference})"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         return {name: getattr(self, name) for name in ("bound", "of", "failure", "questions", "reference")}
 
@@ -98,7 +98,7 @@ class Answer:
     """An answer: ``value`` (a number, an array with one entry per name, or a response), and what is known about its error."""
 
     question: str
-    value: Any
+    value: object
     draws: int
     names: tuple[str, ...] = ()
     error: ErrorBound | None = None
@@ -108,7 +108,7 @@ class Answer:
         """Return the entry of one parameter."""
         return np.asarray(self.value)[self.names.index(choice("parameter", name, self.names))]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         value = self.value.tolist() if isinstance(self.value, np.ndarray | np.generic) else self.value
         error = None if self.error is None else self.error.to_dict()
@@ -124,7 +124,7 @@ class Answer:
         return "\n".join([*lines, f"cost: {self.cost}"])
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, np.ndarray) and value.ndim:
         return "  ".join(_text(each) for each in value)
     return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gibbsafe._types import JSON, Values
 from gibbsafe._validate import count, fail
-from gibbsafe.models.linear.predictor import LinearModel
+from gibbsafe.errors import GibbsafeError
+from gibbsafe.models.capabilities import Simulates
 from gibbsafe.queries.query import FREE
 
 if TYPE_CHECKING:
@@ -26,18 +27,18 @@ MOST_ROWS = 100_000_000
 class SyntheticRows:
     """Rows drawn from the model at the released parameters, in the form that the model reads; `note` says what they are not."""
 
-    rows: npt.NDArray[Any]
+    rows: Values
     note: str
     draws: int
     cost: str = FREE
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Values:
         return np.array(self.rows, dtype=dtype) if copy or dtype is not None else self.rows
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         return {"rows": self.rows.tolist(), "note": self.note, "draws": self.draws, "cost": self.cost}
 
@@ -58,7 +59,7 @@ def _note(plan: Plan, draws: int) -> str:
     )
 
 
-def simulate(release: Release, rows: int, features: Any, generator: np.random.Generator | None) -> SyntheticRows:
+def simulate(release: Release, rows: int, features: object, generator: np.random.Generator | None) -> SyntheticRows:
     """Spread the rows evenly over the draws, in random order, and let the model make each from its draw.
 
     Even shares instead of a random draw for every row: the share of each draw is then the same in every synthetic table, which
@@ -66,7 +67,9 @@ def simulate(release: Release, rows: int, features: Any, generator: np.random.Ge
     """
     total, model = count("rows", rows, most=MOST_ROWS), release.plan.model
     given = None if features is None else np.asarray(features)
-    if isinstance(model, LinearModel):
+    if not isinstance(model, Simulates):
+        raise GibbsafeError(f"simulate: {model.name} is not a distribution of records")
+    if model.simulates_responses:
         if given is None:
             fail("features", None, f"rows to simulate responses for: {model.name} does not describe features")
         if len(given) != total:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from dataclasses import asdict
+from functools import singledispatch
 from types import MappingProxyType
 from typing import Any
 
 from gibbsafe._json import agrees
+from gibbsafe._types import JSON, Document
 from gibbsafe._version import __version__
 from gibbsafe.errors import CertificateError, PremiseError
+from gibbsafe.models.base import GibbsModel, Model
+from gibbsafe.models.families.family import Family
 from gibbsafe.planning import Plan
+from gibbsafe.planning.facts import describe_prior
 from gibbsafe.planning.first_edition import ROUNDING, by_first_edition
 from gibbsafe.privacy import Adjacency
 from gibbsafe.release.describe import describe_certificate
 from gibbsafe.samplers import SAMPLERS
+from gibbsafe.theorems import Constants
+from gibbsafe.theorems.constants import as_blocks
 
 __all__ = ["Certificate", "certify"]
 
@@ -23,10 +31,10 @@ OF_THE_RUN = {"randomness": ("secure", "seeded"), "storage": ("float64", "float3
 NUMBERS = ("adjacency", "n", "inverse_temperature", "purpose", "grid", "draws")
 
 
-class Certificate(Mapping[str, Any]):
+class Certificate(Document):
     """A read-only mapping of the certificate's fields; `print` shows it as text."""
 
-    def __init__(self, fields: Mapping[str, Any]) -> None:
+    def __init__(self, fields: Document) -> None:
         self._fields = MappingProxyType(dict(fields))
 
     def __getitem__(self, name: str) -> Any:
@@ -44,7 +52,7 @@ class Certificate(Mapping[str, Any]):
     def __hash__(self) -> int:
         return hash(repr(dict(self._fields)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         return dict(self._fields)
 
@@ -78,9 +86,9 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
             "adjacency": plan.adjacency.value,
             "unit": unit,
             "n": plan.n if plan.adjacency == Adjacency.REPLACE_ONE else None,
-            "constants": plan.model.declared(constants, plan.adjacency),
+            "constants": declared_constants(plan.model, constants, plan.adjacency),
             "inverse_temperature": plan.inverse_temperature,
-            "prior": plan.model.describe_prior(plan.stages[-1]),
+            "prior": describe_prior(plan.model, plan.stages[-1]),
             "purpose": plan.purpose,
             "stages": [
                 {
@@ -106,7 +114,34 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
     )
 
 
-def _claim(plan: Plan) -> dict[str, Any]:
+@singledispatch
+def declared_constants(model: Model, constants: Constants, adjacency: Adjacency) -> dict[str, object]:
+    """Return the constants that a certificate states: of a family all that are declared, in the user's units."""
+    raise PremiseError(f"{type(model).__name__}: a model of no kind that certificates are made for")
+
+
+@declared_constants.register
+def _(model: Family, constants: Constants, adjacency: Adjacency) -> dict[str, object]:
+    stated = {name: value for name, value in asdict(constants).items() if value is not None}
+    stated |= {name: list(value) for name, value in stated.items() if isinstance(value, tuple)}
+    return stated | {"units": "the user's"}
+
+
+@declared_constants.register
+def _(model: GibbsModel, constants: Constants, adjacency: Adjacency) -> dict[str, object]:
+    ratio = model.loss.self_concordance
+    return {
+        "lipschitz": [] if constants.lipschitz is None else list(as_blocks(constants.lipschitz)),
+        "difference_lipschitz": list(constants.gap_blocks(adjacency)) if constants.lipschitz else [],
+        "record_radius": constants.record_radius,
+        "parameter_ball": model.ball,
+        "smoothness": constants.smoothness,
+        "self_concordance": ratio if math.isfinite(ratio) else None,
+        "units": "scaled: encoded rows, intercept included, have norm at most 1",
+    }
+
+
+def _claim(plan: Plan) -> JSON:
     claim = {"epsilon": plan.budget.claim(plan.guarantee), "delta": plan.budget.delta}
     try:
         return claim | {"mu": plan.guarantee.gaussian().mu}
@@ -114,7 +149,7 @@ def _claim(plan: Plan) -> dict[str, Any]:
         return claim | {"mu": None}
 
 
-def check_certificate(stated: Mapping[str, Any], plan: Plan) -> Certificate:
+def check_certificate(stated: Document, plan: Plan) -> Certificate:
     """Return the stated certificate if it says what the plan gives, field by field; raise `CertificateError` otherwise.
 
     One by the first edition is restated: its numbers must be the plan's, its claim no less than the price, its sentences are
@@ -136,14 +171,14 @@ def check_certificate(stated: Mapping[str, Any], plan: Plan) -> Certificate:
     return Certificate(stated)
 
 
-def _compare(stated: Mapping[str, Any], again: Mapping[str, Any]) -> None:
+def _compare(stated: Document, again: Document) -> None:
     for field in sorted(set(again) | set(stated)):
         if field not in again or field not in stated or not agrees(stated[field], again[field]):
             found, derived = stated.get(field), again.get(field)
             raise CertificateError(f"certificate: {field} is stated as {found!r}, but the plan gives {derived!r}")
 
 
-def _not_below(stated: Mapping[str, Any], again: dict[str, Any]) -> dict[str, Any]:
+def _not_below(stated: Document, again: JSON) -> JSON:
     """Return the certificate as it is stated today, unless the first edition's claimed less than its draws cost."""
     for field in ("claim", "budget"):
         told = stated.get(field)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gibbsafe._types import Document
 from gibbsafe.planning.describe import table_of
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["describe_certificate", "describe_draws"]
 
 
-def describe_certificate(fields: Mapping[str, Any]) -> str:
+def describe_certificate(fields: Document) -> str:
     """Return the certificate as text."""
     claim, theorem, sampler = fields["claim"], fields["theorem"], fields["sampler"]
     mu = "" if claim["mu"] is None else f", μ = {claim['mu']:.6g} (Gaussian DP)"

@@ -17,6 +17,8 @@ from gibbsafe.data.sources import require_readable
 from gibbsafe.data.stream import check_count, encode_records
 from gibbsafe.errors import DomainError, guarded, showing_values
 from gibbsafe.planning import Plan
+from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.posteriors.protocols import Posterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency
 from gibbsafe.progress import Progress, sampling_bar
@@ -37,10 +39,10 @@ class Ledger(Protocol):
 
 def release(
     plan: Plan,
-    data: Any,
+    data: object,
     *,
     ledger: Ledger | None = None,
-    persons: Any = None,
+    persons: object = None,
     on_invalid: str = "error",
     storage: str = "float64",
     generator: np.random.Generator | None = None,
@@ -104,9 +106,9 @@ class _Reading:
     """Records on their way to row blocks, and the charge before or after they are decoded."""
 
     plan: Plan
-    data: Any
+    data: object
     options: EncodingOptions
-    persons: Any
+    persons: object
     memory: int | None
 
     @property
@@ -130,14 +132,15 @@ class _Reading:
 
 
 def blocks_of(
-    plan: Plan, data: Any, options: EncodingOptions, unit: Unit, *, persons: Any = None, memory: int | None = None
+    plan: Plan, data: object, options: EncodingOptions, unit: Unit, *, persons: object = None, memory: int | None = None
 ) -> RowBlocks:
     """Return records as the samplers of this plan see them: for releases and audits alike."""
     blocks = encode_records(plan.model, data, options, unit=unit, persons=persons, memory=memory)
-    return merge_identical(blocks) if plan.model.counts_weights else blocks
+    merged = SAMPLERS[plan.sampler].posterior is GibbsPosterior  # which counts weighted rows
+    return merge_identical(blocks) if merged else blocks
 
 
-def posterior_of(plan: Plan, stage: Stage, blocks: Any, last: Floats | None = None) -> Any:
+def posterior_of(plan: Plan, stage: Stage, blocks: RowBlocks, last: Floats | None = None) -> Posterior:
     """Return the posterior of one stage, centred at the last draw, or at 0, where the stage names no centre."""
     origin = np.zeros(plan.model.parameters) if last is None else last
     return plan.model.posterior(blocks, stage, origin if stage.prior_centre is None else np.array(stage.prior_centre))
@@ -159,14 +162,13 @@ def _draw_stages(
 def draw_stage(  # noqa: PLR0917 - what a sampler takes, and whose grid it is rounded to
     plan: Plan,
     stage: Stage,
-    posterior: Any,
+    posterior: Posterior,
     draws: int,
     generator: np.random.Generator,
     report: Progress | None = None,
 ) -> tuple[Floats, Diagnostics]:
     """Return draws of one stage by the plan's sampler, scaled and rounded to the plan's grid: for releases and audits alike."""
-    sampler = SAMPLERS[plan.sampler]
-    scaled, diagnostics = sampler.function(posterior, draws, generator, report, **sampler.options(stage))
+    scaled, diagnostics = SAMPLERS[plan.sampler].draw(stage, posterior, draws, generator, report)
     return np.round(scaled / plan.grid) * plan.grid, diagnostics
 
 

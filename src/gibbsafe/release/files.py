@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gibbsafe._json import canonical_bytes, read_json
-from gibbsafe._types import Floats
+from gibbsafe._types import Document, Floats
 from gibbsafe.errors import CertificateError
 from gibbsafe.models.base import require_size
 from gibbsafe.planning import Plan
@@ -26,7 +25,7 @@ FIELDS = {"format", "plan", "certificate", "parameters", "draws", "sha256"}
 OPTIONAL = {"charge", "signature"}
 
 
-def digest(content: Mapping[str, Any]) -> str:
+def digest(content: Document) -> str:
     """Return the hash of a release file's content."""
     return hashlib.sha256(canonical_bytes(content)).hexdigest()
 
@@ -43,11 +42,11 @@ class Checked:
     plan: Plan
     certificate: Certificate
     draws: Floats
-    charge: Mapping[str, Any] | None
-    signature: Mapping[str, Any] | None
+    charge: Document | None
+    signature: Document | None
 
 
-def check_release(content: Any) -> Checked:
+def check_release(content: object) -> Checked:
     """Return what a release file says if hash, claim and draws are those of its own plan; raise `CertificateError` otherwise."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, dict) else type(content).__name__
@@ -67,7 +66,7 @@ def check_release(content: Any) -> Checked:
     return Checked(plan, certificate, _check_draws(plan, content), charge, signature)
 
 
-def _check_size(content: Mapping[str, Any]) -> None:
+def _check_size(content: Document) -> None:
     """Refuse what is no table of numbers, and a plan of more parameters than the file has, before anything else is made of it."""
     names, rows, plan = content["parameters"], content["draws"], content["plan"]
     if not isinstance(names, list) or not isinstance(rows, list) or not isinstance(plan, dict):
@@ -80,7 +79,7 @@ def _check_size(content: Mapping[str, Any]) -> None:
     require_size(plan["model"], len(names))
 
 
-def _check_draws(plan: Plan, content: Mapping[str, Any]) -> Floats:
+def _check_draws(plan: Plan, content: Document) -> Floats:
     if plan.model.parameters != len(content["parameters"]):
         raise CertificateError(f"parameters: {len(content['parameters'])} names, but the plan has {plan.model.parameters}")
     names = plan.model.parameter_names
@@ -95,7 +94,7 @@ def _check_draws(plan: Plan, content: Mapping[str, Any]) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows fits no grid
         steps = plan.model.from_original(draws) / plan.grid
         # An affine map there and back: rounding is a share of its terms.
-        fits = np.abs(steps - np.round(steps)) <= 1e-3 + 2.0**-48 * plan.model.reach(draws) / plan.grid
+        fits = np.abs(steps - np.round(steps)) <= 1e-3 + 2.0**-48 * plan.model.units.reach(draws) / plan.grid
     if not fits.all():
         raise CertificateError("draws: not on the plan's rounding grid")
     reason = plan.model.outside(draws, plan.grid)

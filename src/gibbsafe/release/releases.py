@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe._files import write_whole
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe.errors import GibbsafeError
+from gibbsafe.models.capabilities import Predicts, PredictsProbabilities
 from gibbsafe.planning import Plan
 from gibbsafe.release.certificate import Certificate
 from gibbsafe.release.describe import describe_draws
@@ -50,8 +49,8 @@ class Release:
     draws: Floats
     _diagnostics: CuratorDiagnostics | None = field(default=None, repr=False)
     #: Which entry of which ledger paid for it (`gibbsafe.ledger.Charge`), and who signed it (`release.signing`).
-    charge: Mapping[str, Any] | None = field(default=None, repr=False)
-    signature: Mapping[str, Any] | None = field(default=None, repr=False)
+    charge: Document | None = field(default=None, repr=False)
+    signature: Document | None = field(default=None, repr=False)
 
     # -- questions -----------------------------------------------------------------------------------------------
 
@@ -67,18 +66,19 @@ class Release:
             raise GibbsafeError("curator_diagnostics: exist only in the process that sampled; a file never has them")
         return self._diagnostics
 
-    def predict_proba(self, features: Any) -> Floats:
+    def predict_proba(self, features: object) -> Floats:
         """Return class probabilities for new rows, averaged over the draws; rows are encoded and clipped as in training."""
-        return self._capable("predict_proba")(features, self.draws)  # type: ignore[no-any-return]
+        model = self.plan.model
+        if not isinstance(model, PredictsProbabilities):
+            raise GibbsafeError(f"predict_proba: not defined for the model {model.name}")
+        return model.predict_proba(features, self.draws)
 
-    def predict(self, features: Any) -> npt.NDArray[Any]:
+    def predict(self, features: object) -> Values:
         """Return predictions for new rows, encoded and clipped as in training."""
-        return self._capable("predict")(features, self.draws)  # type: ignore[no-any-return]
-
-    def _capable(self, method: str) -> Any:
-        if not hasattr(self.plan.model, method):
-            raise GibbsafeError(f"{method}: not defined for the model {self.plan.model.name}")
-        return getattr(self.plan.model, method)
+        model = self.plan.model
+        if not isinstance(model, Predicts):
+            raise GibbsafeError(f"predict: not defined for the model {model.name}")
+        return model.predict(features, self.draws)
 
     def answer(self, query: Query, *, questions: int = 1, failure: float = 0.05) -> Answer:
         """Answer a question of `gibbsafe.queries`: free, being a function of the draws.
@@ -103,7 +103,7 @@ class Release:
 
         return intervals(self, level, radius=radius, dispersion=dispersion)
 
-    def simulate(self, rows: int, features: Any = None, generator: np.random.Generator | None = None) -> SyntheticRows:
+    def simulate(self, rows: int, features: object = None, generator: np.random.Generator | None = None) -> SyntheticRows:
         """Return synthetic rows, spread evenly over the draws: free, with a note on what they are not.
 
         Args:
@@ -129,7 +129,7 @@ class Release:
 
     # -- files ---------------------------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the release file's content, hash included."""
         content = {
             "format": FORMAT,
@@ -154,10 +154,10 @@ class Release:
         require_signer(content, public_key, key_list)
         return _restored(content)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> JSON:
         return {"content": self.to_dict()}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: JSON) -> None:
         restored = _restored(state["content"])
         for name in ("plan", "certificate", "draws", "charge", "signature"):
             object.__setattr__(self, name, getattr(restored, name))
@@ -168,6 +168,6 @@ class Release:
         return f"<Release of {rows} draw{'s' * (rows != 1)} of {columns} parameters, {self.plan.guarantee}>"
 
 
-def _restored(content: Any) -> Release:
+def _restored(content: object) -> Release:
     checked = check_release(content)
     return Release(checked.plan, checked.certificate, checked.draws, None, checked.charge, checked.signature)

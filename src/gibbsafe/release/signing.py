@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gibbsafe._files import write_whole
 from gibbsafe._json import canonical_bytes, read_json
+from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, count, fail
 from gibbsafe.errors import CertificateError, GibbsafeError
 
@@ -42,12 +43,11 @@ LIST_FORMAT = "gibbsafe/keys/1"
 STATUSES = ("active", "retired", "revoked")
 
 
-def _cryptography() -> Any:
+def _require_cryptography() -> None:
     try:
-        from cryptography.hazmat.primitives.asymmetric import ed25519
+        import cryptography.hazmat.primitives.serialization  # noqa: F401 - its parts are imported where they are used
     except ImportError as error:
         raise GibbsafeError("signatures need the package cryptography: install it") from error
-    return ed25519
 
 
 # -- keys --------------------------------------------------------------------------------------------------------------------
@@ -55,8 +55,9 @@ def _cryptography() -> Any:
 
 def new_key(path: Path | str) -> str:
     """Write a new private key (PEM, for its owner's eyes only) and ``PATH.pub``; return the key's id. Nothing is overwritten."""
-    ed25519 = _cryptography()
+    _require_cryptography()
     from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives.asymmetric import ed25519
 
     private = ed25519.Ed25519PrivateKey.generate()
     secret = private.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
@@ -73,7 +74,8 @@ def key_id(public: Ed25519PublicKey) -> str:
 
 def read_private(path: Path | str) -> Ed25519PrivateKey:
     """Read a private key; refuse one that others than its owner may read."""
-    ed25519 = _cryptography()
+    _require_cryptography()
+    from cryptography.hazmat.primitives.asymmetric import ed25519
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     content = _read(path)
@@ -85,12 +87,13 @@ def read_private(path: Path | str) -> Ed25519PrivateKey:
         raise GibbsafeError(f"{path}: not a private key without a password in PEM") from error
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise GibbsafeError(f"{path}: not an Ed25519 key; make one with 'gibbsafe key new'")
-    return key  # type: ignore[no-any-return]
+    return key
 
 
 def read_public(path: Path | str) -> Ed25519PublicKey:
     """Read a public key."""
-    ed25519 = _cryptography()
+    _require_cryptography()
+    from cryptography.hazmat.primitives.asymmetric import ed25519
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
     try:
@@ -99,7 +102,7 @@ def read_public(path: Path | str) -> Ed25519PublicKey:
         raise GibbsafeError(f"{path}: not a public key in PEM") from error
     if not isinstance(key, ed25519.Ed25519PublicKey):
         raise GibbsafeError(f"{path}: not an Ed25519 key")
-    return key  # type: ignore[no-any-return]
+    return key
 
 
 def _read(path: Path | str) -> bytes:
@@ -113,12 +116,12 @@ def _read(path: Path | str) -> bytes:
 # -- signatures --------------------------------------------------------------------------------------------------------------
 
 
-def _signed_bytes(content: Mapping[str, Any]) -> bytes:
+def _signed_bytes(content: Document) -> bytes:
     """Return what is signed: the document without its signature, in one form only, its format first."""
     return canonical_bytes({name: value for name, value in content.items() if name != "signature"})
 
 
-def _signature(content: Mapping[str, Any], key: Ed25519PrivateKey) -> dict[str, str]:
+def _signature(content: Document, key: Ed25519PrivateKey) -> dict[str, str]:
     return {"algorithm": "ed25519", "key": key_id(key.public_key()), "value": key.sign(_signed_bytes(content)).hex()}
 
 
@@ -127,7 +130,7 @@ def sign(release: Release, key: Ed25519PrivateKey) -> Release:
     return replace(release, signature=_signature(release.to_dict(), key))
 
 
-def check_signature(stated: Any) -> Mapping[str, Any] | None:
+def check_signature(stated: object) -> Document | None:
     """Return a signature if it has the form of one (whether it fits is for `require_signed`), None for None."""
     if stated is None:
         return None
@@ -138,7 +141,7 @@ def check_signature(stated: Any) -> Mapping[str, Any] | None:
     return stated
 
 
-def check_receipt(stated: Any) -> Mapping[str, Any] | None:
+def check_receipt(stated: object) -> Document | None:
     """Return a ledger's receipt if it has the form of one, None for None."""
     if stated is None:
         return None
@@ -151,15 +154,13 @@ def check_receipt(stated: Any) -> Mapping[str, Any] | None:
     return stated
 
 
-def _require_digits(name: str, stated: Mapping[str, Any], digits: Mapping[str, int]) -> None:
+def _require_digits(name: str, stated: Document, digits: Mapping[str, int]) -> None:
     for field, many in digits.items():
         if not isinstance(stated[field], str) or not re.fullmatch(f"[0-9a-f]{{{many}}}", stated[field]):
             raise CertificateError(f"{name}: {field} is not {many} hexadecimal digits")
 
 
-def require_signed(
-    content: Mapping[str, Any], public: Ed25519PublicKey, keys: KeyList | None = None, *, what: str = "release"
-) -> str:
+def require_signed(content: Document, public: Ed25519PublicKey, keys: KeyList | None = None, *, what: str = "release") -> str:
     """Return the id of the key that signed a document: the trusted one, or one that its list names and has not revoked."""
     signature = check_signature(content.get("signature"))
     if signature is None:
@@ -171,7 +172,9 @@ def require_signed(
     if signer != trusted:
         if keys is None or status is None:
             raise CertificateError(f"{what}: signed by key {signer[:16]}..., not by {trusted[:16]}... or a key of its list")
-        public = _cryptography().Ed25519PublicKey.from_public_bytes(bytes.fromhex(keys.public(signer)))
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+
+        public = ed25519.Ed25519PublicKey.from_public_bytes(bytes.fromhex(keys.public(signer)))
     from cryptography.exceptions import InvalidSignature
 
     try:
@@ -181,7 +184,7 @@ def require_signed(
     return str(signer)
 
 
-def require_signer(content: Any, public_key: Path | str | None, key_list: Path | str | None) -> None:
+def require_signer(content: object, public_key: Path | str | None, key_list: Path | str | None) -> None:
     """Raise unless a release is signed by the key in a file, or by one of its list; with neither, ask for no signature."""
     if public_key is None:
         if key_list is not None:
@@ -225,7 +228,7 @@ class KeyList:
         }
         return KeyList(self.number + 1, [*(each for each in self.keys if each["key"] != key), entry])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data, unsigned."""
         return {"format": LIST_FORMAT, "number": self.number, "keys": [dict(entry) for entry in self.keys]}
 
@@ -251,7 +254,7 @@ class KeyList:
         return cls(count("number", content["number"]), content["keys"])
 
 
-def sign_list(keys: KeyList, key: Ed25519PrivateKey) -> dict[str, Any]:
+def sign_list(keys: KeyList, key: Ed25519PrivateKey) -> JSON:
     """Return a list of keys as plain data, signed."""
     content = keys.to_dict()
     return content | {"signature": _signature(content, key)}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Guarantee
 
@@ -34,7 +33,7 @@ class AttackView:
     right_guesses: float
     true_positive_rates: tuple[tuple[float, float], ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         rates = [{"false_positive_rate": false, "true_positive_rate": true} for false, true in self.true_positive_rates]
         return {"advantage": self.advantage, "right_guesses": self.right_guesses, "true_positive_rates": rates}

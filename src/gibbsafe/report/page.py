@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -284,7 +284,7 @@ def _details(release: Release) -> str:
     return _section("Technical details", _facts(pairs))
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     """Return a value in a few characters: a long list by its range."""
     if isinstance(value, list | tuple):
         flat = np.asarray(value, dtype=object).ravel().tolist()

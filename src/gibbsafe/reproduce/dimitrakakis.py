@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import betaln
 
 from gibbsafe._plotting import figure
+from gibbsafe._types import JSON
 from gibbsafe.assumptions import LipschitzLaw, lipschitz_weights
 from gibbsafe.assumptions.priors import lipschitz_of_table
 from gibbsafe.bounds import range_gap
@@ -51,7 +52,7 @@ class LemmaRow:
     errata: str
     note: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         return asdict(self)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe.contamination import CentredAtTruth, ContaminatedNormalMean, StudentT, estimate_epsilon
 from gibbsafe.contamination.epsilon.instance_line import LineInstance
 from gibbsafe.contamination.epsilon.quantiles import coverage, upper_order
@@ -80,7 +80,7 @@ def table1(
     sizes: Sequence[int] = tuple(PAPER),
     seed: int = 1,
     workers: int = 1,
-) -> list[dict[str, Any]]:
+) -> list[JSON]:
     """Return Table 1: the paper's ε̂, Algorithm 1 literally, its sound version, the coupled bound and the exact curve.
 
     ``literal`` is the 99 % quantile over ``repeats`` data sets with 1,000 particles (invalid: m·δ is far below 10, the number

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gibbsafe._plotting import panels
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe.contamination import (
     CentredAtTruth,
     ContaminatedCauchyRegression,
@@ -56,14 +56,14 @@ def figure1(
     draws: int = 40,
     seed: int = 2,
     epsilons: dict[int, float] | None = None,
-) -> list[dict[str, Any]]:
+) -> list[JSON]:
     """Return one row per n, method, conversion and data set: the mean squared error of ``draws`` runs on that data set.
 
     The budget of the other methods is the paper's ε̂ (or ``epsilons``), converted to ρ by the paper's rule and by the right one.
     The posterior draws need no budget: their ε̂ is what is spent. "mean" is the mean of the clean records, with no privacy.
     """
     rng = np.random.default_rng(seed)
-    rows: list[dict[str, Any]] = []
+    rows: list[JSON] = []
     for n in sizes:
         budget = conversions((epsilons or PAPER)[n], delta_of(n))
         for index in range(sets):
@@ -88,7 +88,7 @@ def figure1(
     return rows
 
 
-def draw_figure1(rows: list[dict[str, Any]], path: Path, *, force: bool = False) -> None:
+def draw_figure1(rows: list[JSON], path: Path, *, force: bool = False) -> None:
     """Draw box plots of the mean squared error, one panel per conversion; the clean mean's average error as short lines."""
     sizes = sorted({row["n"] for row in rows})
     with panels(path, 1, 2, width=13, height=4.8, force=force) as axes:
@@ -104,7 +104,7 @@ def draw_figure1(rows: list[dict[str, Any]], path: Path, *, force: bool = False)
         axes.flat[0].legend(frameon=False, fontsize=7, ncols=2)
 
 
-def _draw_boxes(panel: Any, rows: list[dict[str, Any]], sizes: list[int]) -> None:
+def _draw_boxes(panel: Any, rows: list[JSON], sizes: list[int]) -> None:
     def values(name: str) -> list[list[float]]:
         return [[row["mse"] for row in rows if row["method"] == name and row["n"] == n] for n in sizes]
 
@@ -145,16 +145,16 @@ def figure2(
     repeats: int = 60,
     seed: int = 3,
     workers: int = 1,
-) -> list[dict[str, Any]]:
+) -> list[JSON]:
     """Return ε̂ by Algorithm 1 (boxes sized by half-spaces instead of particles) for every regression, d and n.
 
     Each row has the 99 % quantile and the median over ``repeats`` data sets, the normal approximation of one data set's exact ε,
     and the exponents fitted over the sizes.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[JSON] = []
     for name, contaminated, build in REGRESSIONS:
         for d in dimensions:
-            of_size: list[dict[str, Any]] = []
+            of_size: list[JSON] = []
             for n in sizes:
                 task = Task(build(d), n, _truth(d), delta_of(n), "paper", "replace-one", None)
                 values = np.sort(run(task, repeats, seed, workers=workers, progress=False))
@@ -178,7 +178,7 @@ def figure2(
     return rows
 
 
-def draw_figure2(rows: list[dict[str, Any]], path: Path, *, force: bool = False) -> None:
+def draw_figure2(rows: list[JSON], path: Path, *, force: bool = False) -> None:
     """Draw ε̂ against n on linear (Figure 2) and logarithmic axes (Figure 3), with the fitted powers continued palely."""
     with panels(path, 2, 3, width=12, height=7, force=force) as axes:
         for column, name in enumerate(("linear", "logistic", "Cauchy")):
@@ -193,7 +193,7 @@ def draw_figure2(rows: list[dict[str, Any]], path: Path, *, force: bool = False)
                 panel.legend(frameon=False, fontsize=7, handlelength=4)
 
 
-def _draw_panel(panel: Any, rows: list[dict[str, Any]]) -> None:
+def _draw_panel(panel: Any, rows: list[JSON]) -> None:
     for d, colour in ((5, "#08519c"), (10, "#a63603")):
         for contaminated, dash in ((True, "-"), (False, "--")):
             shown = [row for row in rows if row["d"] == d and row["contaminated"] is contaminated]

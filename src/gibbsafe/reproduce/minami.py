@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from gibbsafe._numerics import least
 from gibbsafe._plotting import figure
+from gibbsafe._types import JSON
 from gibbsafe.privacy import Budget
 from gibbsafe.privacy.profiles import gaussian_delta
 from gibbsafe.theorems import Constants, get
@@ -37,7 +38,7 @@ class Number:
     exact: float
     erratum: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         return asdict(self)
 
@@ -91,6 +92,11 @@ def _bernoulli_numbers() -> Iterator[Number]:
     yield Number(where, "asymptotic variance, times the Bayesian one", "83", 1 / paper, 1 / exact)
 
 
+def _rule_fails(delta: float, epsilon: float) -> bool:
+    """Whether Corollary 8's temperature at this ε needs a larger δ."""
+    return gaussian_delta(epsilon, epsilon / math.sqrt(1 + 2 * math.log(1 / delta))) > delta
+
+
 def _rule_numbers() -> Iterator[Number]:
     for epsilon, delta in ((0.1, 1e-3), (0.1, 1e-5), (1.0, 1e-6)):
         loss = Constants(lipschitz=1.0, prior_precision=1.0, convex=True)
@@ -99,8 +105,7 @@ def _rule_numbers() -> Iterator[Number]:
         exact = get("gaussian-dp").calibrate(loss, budget, adjacency=REPLACE)
         yield Number("Theorem 7", f"largest β/(L/√m) at ε = {epsilon:g}, δ = {delta:g}", "—", paper, exact)
     for delta in (1e-2, 1e-3, 1e-5, 1e-8):
-        root = math.sqrt(1 + 2 * math.log(1 / delta))
-        fails = least(lambda e, root=root, delta=delta: gaussian_delta(e, e / root) > delta, 1.0)  # type: ignore[misc]
+        fails = least(partial(_rule_fails, delta), 1.0)
         yield Number(
             "Corollary 8, (13), (C.1)", f"ε up to which the rule is true, δ = {delta:g}", "every ε > 0", 1.0, fails, "E1"
         )

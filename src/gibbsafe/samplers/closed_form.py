@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 
 from gibbsafe import _validate
 from gibbsafe._types import Floats
+from gibbsafe.errors import PremiseError
 from gibbsafe.posteriors.normal import NormalPosterior
-from gibbsafe.posteriors.protocols import ExactPosterior
+from gibbsafe.posteriors.protocols import ExactPosterior, Posterior
 from gibbsafe.progress import Progress
 from gibbsafe.samplers.diagnostics import Diagnostics
 
@@ -23,9 +23,9 @@ __all__ = ["can_draw", "draw_exactly", "sample"]
 
 
 @singledispatch
-def draw_exactly(posterior: Any, count: int, generator: np.random.Generator) -> Floats:
-    """Return independent exact draws, (count, p): by what is registered for its type, or by its own ``draw``."""
-    return np.asarray(posterior.draw(count, generator))
+def draw_exactly(posterior: Posterior, count: int, generator: np.random.Generator) -> Floats:
+    """Return independent exact draws, (count, p), by what is registered for the posterior's type."""
+    raise PremiseError(f"{type(posterior).__name__}: no exact draw is registered for posteriors of this type")
 
 
 @draw_exactly.register
@@ -36,7 +36,7 @@ def _(posterior: NormalPosterior, count: int, generator: np.random.Generator) ->
 
 def can_draw(posterior: object) -> bool:
     """Whether `draw_exactly` knows how to draw from such a posterior."""
-    return hasattr(posterior, "draw") or draw_exactly.dispatch(type(posterior)) is not draw_exactly.dispatch(object)
+    return draw_exactly.dispatch(type(posterior)) is not draw_exactly.dispatch(object)
 
 
 def sample(
@@ -50,7 +50,7 @@ def sample(
     if progress is not None:
         progress(draws, draws, draws, seconds)
     diagnostics = Diagnostics(
-        mode=getattr(posterior, "mean", None),
+        mode=posterior.mean if isinstance(posterior, NormalPosterior) else None,
         proposals=draws,
         evaluated=draws,
         accepted=draws,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, count, fail, positive
 from gibbsafe.data.declared import DeclaredTable
 from gibbsafe.data.files import CsvFormat
@@ -18,6 +19,8 @@ from gibbsafe.domains.column import Column
 from gibbsafe.errors import GibbsafeError, ParameterError
 from gibbsafe.ledger.database import parse_reference
 from gibbsafe.models import MODELS, GaussianPrior, Model
+from gibbsafe.models.capabilities import ReadsColumns
+from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.planning import Plan, plan
 from gibbsafe.privacy import Adjacency, Budget
 from gibbsafe.release import Release
@@ -54,7 +57,7 @@ COLUMN_KEYS = ("type", "bounds", "levels", "transform", "other", "missing", "sca
 TARGET_KEYS = ("name", "labels", *COLUMN_KEYS)
 
 
-def read_toml(path: Path | str) -> dict[str, Any]:
+def read_toml(path: Path | str) -> JSON:
     """Return the content of a TOML file; whatever is none, nested too deeply or an integer without end is refused in one line."""
     try:
         with Path(path).open("rb") as file:
@@ -77,7 +80,7 @@ class Study:
     adjacency: Adjacency
     n: int | None
     model_name: str
-    model_options: Mapping[str, Any]
+    model_options: Document
     columns: tuple[Column, ...]
     target: Column | None = None
     title: str = ""
@@ -94,7 +97,7 @@ class Study:
     anchor: str | None = None
     dataset: str | None = None
     csv_format: CsvFormat = field(default_factory=CsvFormat)
-    contamination: Mapping[str, Any] | None = None
+    contamination: Document | None = None
 
     # -- reading the file ----------------------------------------------------------------------------------------
 
@@ -108,7 +111,7 @@ class Study:
             raise type(error)(f"{path}: {error}") from error
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], folder: Path | None = None) -> Study:
+    def from_dict(cls, data: Document, folder: Path | None = None) -> Study:
         """Build a study from a TOML document's content; SQLite ledgers are found relative to ``folder``."""
         _known("study", data, KEYS)
         if data.get("format", FORMAT) != FORMAT:
@@ -149,7 +152,10 @@ class Study:
     def model(self) -> Model:
         """Return the declared model: the columns as the model reads them, and its options as they stand in ``[model]``."""
         with self._refusals():
-            return MODELS[self.model_name].from_columns(self.columns, self.target, self.model_options)
+            kind = MODELS[self.model_name]
+            if not issubclass(kind, ReadsColumns):
+                raise GibbsafeError(f"model {kind.name}: cannot be declared by columns")
+            return kind.from_columns(self.columns, self.target, self.model_options)
 
     def plan(self) -> Plan:
         """Return the plan: no data are read."""
@@ -187,15 +193,16 @@ class Study:
         except (TypeError, ValueError, LookupError) as error:
             raise ParameterError(f"model {kind.name}: {_about_option(error, kind)}") from error
 
-    def read(self, source: Any) -> DeclaredTable:
+    def read(self, source: object) -> DeclaredTable:
         """Return the declared columns of a file or table, in batches, for `Plan.release` with ``persons=person_column``."""
-        by_model = getattr(self.model(), "columns", None) is not None
+        model = self.model()
+        by_model = isinstance(model, LinearModel) and model.columns is not None
         targets = () if self.target is None else (self.target,)
         raw, prepared = (self.columns, targets) if by_model else ((), (*self.columns, *targets))
         others = () if self.person_column is None else (self.person_column,)
         return DeclaredTable(source, prepared, raw, others, self.csv_format)
 
-    def release(self, source: Any, **options: Any) -> Release:
+    def release(self, source: object, **options: object) -> Release:
         """Plan and release at once; the options are those of `gibbsafe.release.release`."""
         return self.plan().release(self.read(source), persons=self.person_column, **options)
 
@@ -203,12 +210,12 @@ class Study:
 # -- validation -----------------------------------------------------------------------------------------------------------
 
 
-def _known(where: str, table: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
+def _known(where: str, table: Document, allowed: tuple[str, ...]) -> None:
     for key in table:
         choice(f"{where}, key", key, allowed)
 
 
-def _table(data: Mapping[str, Any], name: str, allowed: tuple[str, ...] | None, *, needed: bool = False) -> Mapping[str, Any]:
+def _table(data: Document, name: str, allowed: tuple[str, ...] | None, *, needed: bool = False) -> Document:
     """Return a table of the study with known keys only; an absent one is empty, or refused if it is needed."""
     table = data.get(name, {})
     if not isinstance(table, dict):
@@ -220,7 +227,7 @@ def _table(data: Mapping[str, Any], name: str, allowed: tuple[str, ...] | None, 
     return table
 
 
-def _column(name: str, table: Any, allowed: tuple[str, ...], scale: Any) -> Column:
+def _column(name: str, table: object, allowed: tuple[str, ...], scale: object) -> Column:
     """Return one declared column; its type follows from what is declared unless it is stated."""
     if not isinstance(table, dict):
         fail(f"column {name!r}", table, f"a table: [columns.{name}]")
@@ -235,13 +242,13 @@ def _column(name: str, table: Any, allowed: tuple[str, ...], scale: Any) -> Colu
     return Column(name, **{"kind": kind, **({"scale": scale} if kind == "number" else {}), **stated})
 
 
-def _columns(tables: Any, scale: Any) -> tuple[Column, ...]:
+def _columns(tables: object, scale: object) -> tuple[Column, ...]:
     if not isinstance(tables, dict):
         fail("columns", tables, "tables: [columns.NAME]")
     return tuple(_column(name, table, COLUMN_KEYS, scale) for name, table in tables.items())
 
 
-def _target(data: Mapping[str, Any]) -> Column | None:
+def _target(data: Document) -> Column | None:
     table = _table(data, "target", TARGET_KEYS)
     if not table:
         return None
@@ -253,7 +260,7 @@ def _target(data: Mapping[str, Any]) -> Column | None:
     return _column(name, table, TARGET_KEYS, "centred")
 
 
-def _person_column(persons: Mapping[str, Any]) -> str | None:
+def _person_column(persons: Document) -> str | None:
     if not persons:
         return None
     for key in ("column", "rows_per_person"):
@@ -264,7 +271,7 @@ def _person_column(persons: Mapping[str, Any]) -> str | None:
     return str(persons["column"])
 
 
-def _account(ledger: Mapping[str, Any], folder: Path) -> str | None:
+def _account(ledger: Document, folder: Path) -> str | None:
     """Return ``URL#account``; a SQLite file is found relative to the study."""
     if not ledger:
         return None
@@ -278,7 +285,7 @@ def _account(ledger: Mapping[str, Any], folder: Path) -> str | None:
     return f"{place}#{name}"
 
 
-def _anchor(ledger: Mapping[str, Any], folder: Path) -> str | None:
+def _anchor(ledger: Document, folder: Path) -> str | None:
     """Return where marks are kept; a file is found relative to the study."""
     place = _text("ledger.anchor", ledger.get("anchor"))
     if place is None or place == "-" or "://" in place or place.startswith(("env:", "file:")):
@@ -286,13 +293,13 @@ def _anchor(ledger: Mapping[str, Any], folder: Path) -> str | None:
     return str(folder / place)
 
 
-def _text(name: str, value: Any) -> str | None:
+def _text(name: str, value: object) -> str | None:
     if value is not None and (not isinstance(value, str) or not value):
         fail(name, value, "a text")
     return value
 
 
-def _csv_format(table: Mapping[str, Any]) -> CsvFormat:
+def _csv_format(table: Document) -> CsvFormat:
     for key, value in table.items():
         if not isinstance(value, str) or not value or (key != "encoding" and (len(value) != 1 or not value.isascii())):
             fail(f"csv.{key}", value, "the name of an encoding" if key == "encoding" else "one character")

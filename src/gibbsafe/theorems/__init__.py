@@ -23,12 +23,14 @@ from gibbsafe.theorems import (  # the order of this list is the order of the re
 )
 from gibbsafe.theorems.comparison import Comparison, Row, compare
 from gibbsafe.theorems.constants import Constants
-from gibbsafe.theorems.theorem import THEOREMS, Premise, Theorem, get
+from gibbsafe.theorems.kinds import Kind
+from gibbsafe.theorems.theorem import THEOREMS, Premise, Theorem, get, priced_by
 
 __all__ = [
     "THEOREMS",
     "Comparison",
     "Constants",
+    "Kind",
     "Premise",
     "Row",
     "Theorem",
@@ -48,6 +50,7 @@ __all__ = [
     "lipschitz_metric",
     "log_sobolev",
     "log_sobolev_simple",
+    "priced_by",
     "proximal_last_iterate",
     "stochastic_lipschitz",
 ]

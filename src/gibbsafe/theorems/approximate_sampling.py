@@ -5,6 +5,7 @@ from __future__ import annotations
 from gibbsafe.privacy import Adjacency, Guarantee, compose
 from gibbsafe.theorems.constants import Constants
 from gibbsafe.theorems.gaussian_dp import GaussianDPTheorem
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 
@@ -29,6 +30,8 @@ class ApproximateSampling(Theorem):
     title = "Gaussian DP with sampling slack"
     reference = "Minami et al. 2016, Proposition 12"
     errata = ("E4",)
+    kinds = (Kind.GIBBS,)
+    sampler = "proximal"
     _target = GaussianDPTheorem()
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:

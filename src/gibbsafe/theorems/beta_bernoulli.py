@@ -6,6 +6,7 @@ from gibbsafe.errors import BudgetError, PremiseError
 from gibbsafe.privacy import Adjacency, BetaBernoulliDP, Budget
 from gibbsafe.privacy.beta import LARGEST_N, check_shape
 from gibbsafe.theorems.constants import Constants
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 
@@ -17,6 +18,7 @@ class BetaBernoulliTheorem(Theorem):
     title = "exact profile of Beta posteriors"
     reference = "exact, from incomplete beta functions; replaces Dimitrakakis et al. 2017, Lemma 21"
     errata = ("E16",)
+    kinds = (Kind.FAMILY,)
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require 0/1 records, a Beta prior and a public n."""

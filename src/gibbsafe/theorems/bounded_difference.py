@@ -6,6 +6,7 @@ from gibbsafe._numerics import at_most, up
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, PureDP
 from gibbsafe.theorems.constants import Constants
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 
@@ -16,6 +17,7 @@ class BoundedDifference(Theorem):
     name = "bounded-difference"
     title = "bounded difference of losses"
     reference = "Minami et al. 2016, Theorem 4(b)"
+    kinds = (Kind.FAMILY,)
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require a bound on the difference of two losses, and replace-one."""

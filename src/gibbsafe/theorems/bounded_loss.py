@@ -6,6 +6,7 @@ from gibbsafe._numerics import at_most, up
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, PureDP
 from gibbsafe.theorems.constants import Constants
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 
@@ -16,6 +17,7 @@ class BoundedLoss(Theorem):
     name = "bounded-loss"
     title = "bounded loss"
     reference = "Wang, Fienberg, Smola 2015; Minami et al. 2016, Theorem 4(a)"
+    kinds = (Kind.FAMILY,)
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require a bound on the loss."""

@@ -8,6 +8,7 @@ from gibbsafe._numerics import at_most, sum_up, up
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, BlockRanges, BoundedRange
 from gibbsafe.theorems.constants import Constants, as_blocks
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 
@@ -49,6 +50,7 @@ class BoundedRangeTheorem(Theorem):
     name = "bounded-range"
     title = "bounded range"
     reference = "Durfee, Rogers 2019; Cesar, Rogers 2021; sharpens Minami et al. 2016, Theorems 3 and 4"
+    kinds = (Kind.FAMILY,)
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require a bound on the range of the loss difference, and independence where it is stated per block."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from gibbsafe._types import JSON, Document
 from gibbsafe._validate import count
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
@@ -25,7 +25,7 @@ class Row:
     failure: str | None
     note: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         return {
             "theorem": self.theorem.name,
@@ -58,7 +58,7 @@ class Comparison:
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return plain data."""
         return {
             "epsilon": self.budget.epsilon,
@@ -84,7 +84,7 @@ class Comparison:
         return "\n".join(lines)
 
 
-def compare(constants: Constants | Mapping[str, Any], budget: Budget, adjacency: Adjacency | str, draws: int = 1) -> Comparison:
+def compare(constants: Constants | Document, budget: Budget, adjacency: Adjacency | str, draws: int = 1) -> Comparison:
     """Return every theorem with the inverse temperature it allows, or the premise it fails.
 
     >>> table = compare({"lipschitz": 1.0, "convex": True, "prior_precision": 1.0}, Budget(1.0, 1e-6), "replace-one")

@@ -8,13 +8,14 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from gibbsafe._numerics import sum_up
+from gibbsafe._types import Document
 from gibbsafe._validate import choice, count, fail, non_negative, open_probability, positive, real
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency
 
 __all__ = ["Constants", "as_blocks"]
 
-Rule = Callable[[str, Any], Any]
+Rule = Callable[[str, object], object]
 
 
 def as_blocks(value: float | tuple[float, ...]) -> tuple[float, ...]:
@@ -32,18 +33,18 @@ def _positive_blocks(name: str, value: Any) -> float | tuple[float, ...]:
     return entries if isinstance(value, tuple | list) else entries[0]
 
 
-def _flag(name: str, value: Any) -> bool:
+def _flag(name: str, value: object) -> bool:
     return bool(value) if isinstance(value, bool) else fail(name, value, "True or False")
 
 
-def _interval(name: str, value: Any) -> tuple[float, float]:
+def _interval(name: str, value: object) -> tuple[float, float]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         fail(name, value, "a pair (a, b) with a < b")
     low, high = (real(name, end) for end in value)
     return (low, high) if low < high else fail(name, value, "a pair (a, b) with a < b")
 
 
-def _pair(name: str, value: Any) -> tuple[float, float]:
+def _pair(name: str, value: object) -> tuple[float, float]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         fail(name, value, "a pair of numbers above 0")
     return positive(name, value[0]), positive(name, value[1])
@@ -158,7 +159,7 @@ class Constants:
                     fail("difference_lipschitz", self.difference_lipschitz, "at most twice lipschitz")
 
     @classmethod
-    def of(cls, constants: Constants | Mapping[str, Any]) -> Constants:
+    def of(cls, constants: Constants | Document) -> Constants:
         """Return ``constants`` itself, or build it from a mapping; unknown names are refused with the nearest ones."""
         if isinstance(constants, Constants):
             return constants

@@ -8,6 +8,7 @@ from gibbsafe._numerics import at_most, up
 from gibbsafe._validate import non_negative, open_probability
 from gibbsafe.privacy import Adjacency, BoundedRange
 from gibbsafe.theorems.constants import Constants
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 
@@ -31,6 +32,7 @@ class ContaminatedUniform(Theorem):
     name = "contaminated-uniform"
     title = "contaminated likelihood, worst case"
     reference = "derived for gibbsafe from the model of Hu et al. 2026"
+    kinds = (Kind.CONTAMINATED,)
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require the contamination rate and the density ratio."""

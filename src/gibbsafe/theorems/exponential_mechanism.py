@@ -6,6 +6,7 @@ from gibbsafe._numerics import at_most, up
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, PureDP
 from gibbsafe.theorems.constants import Constants
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 
@@ -31,6 +32,7 @@ class ExponentialMechanism(Theorem):
     name = "exponential-mechanism"
     title = "exponential mechanism"
     reference = "McSherry, Talwar 2007; Minami et al. 2016, Theorem 3"
+    kinds = (Kind.FAMILY,)
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require a finite sensitivity."""

@@ -8,6 +8,7 @@ from gibbsafe._numerics import at_most, root_sum_of_squares, up
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, GaussianDP
 from gibbsafe.theorems.constants import Constants
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 
@@ -69,6 +70,7 @@ class GaussianDPTheorem(Theorem):
     title = "Gaussian DP by isoperimetry"
     reference = "Gopi, Lee, Liu 2022 (private convex optimisation via the exponential mechanism), strengthened"
     errata = ("E3", "E5")
+    kinds = (Kind.GIBBS,)
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require convexity, Lipschitz constants and strong convexity of the potential."""

@@ -8,6 +8,7 @@ from gibbsafe._numerics import half_square, up
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, ConcentratedDP, GaussianDP
 from gibbsafe.theorems.constants import Constants
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 
@@ -28,6 +29,7 @@ class GaussianMean(Theorem):
     name = "gaussian-mean"
     title = "Gaussian mean, exact"
     reference = "closed form; sharpens Minami et al. 2016, Theorem 15"
+    kinds = (Kind.GIBBS,)
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require bounded records, a public n and an isotropic Gaussian prior."""

@@ -9,6 +9,7 @@ from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, GaussianDP
 from gibbsafe.theorems.constants import Constants
 from gibbsafe.theorems.gaussian_dp import require_convex
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 
@@ -45,6 +46,8 @@ class LangevinLastIterate(Theorem):
     name = "langevin-last-iterate"
     title = "certified Langevin"
     reference = "Bok, Su, Altschuler 2024 (shifted interpolation for differential privacy)"
+    kinds = (Kind.GIBBS,)
+    sampler = "langevin"
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require smooth convex losses, a step count, and a public bound on n."""

@@ -9,6 +9,7 @@ from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, Guarantee
 from gibbsafe.theorems.approximate_sampling import with_slack
 from gibbsafe.theorems.constants import Constants
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.log_sobolev import LogSobolev
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
@@ -37,6 +38,8 @@ class LangevinSteps(Theorem):
     title = "Langevin, the paper's step count"
     reference = "Minami et al. 2016, Proposition 13; Dalalyan 2014, Corollary 1"
     errata = ("E4", "E6")
+    kinds = (Kind.GIBBS,)
+    sampler = "unadjusted-langevin"
     _target = LogSobolev()
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:

@@ -9,6 +9,7 @@ from gibbsafe._validate import non_negative, positive
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, BoundedRange, Metric, MetricDP
 from gibbsafe.theorems.constants import Constants
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 
@@ -51,6 +52,7 @@ class LipschitzMetric(Theorem):
     name = "lipschitz-metric"
     title = "likelihood Lipschitz in the data"
     reference = "Dimitrakakis et al. 2017, Theorems 7.1 and 8.1, Corollary 10"
+    kinds = (Kind.FAMILY,)
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require the Lipschitz constant and the diameter of a record's domain; replacing records only."""

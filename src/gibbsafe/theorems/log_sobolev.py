@@ -6,7 +6,15 @@ from gibbsafe._numerics import half_square
 from gibbsafe.privacy import Adjacency, ConcentratedDP
 from gibbsafe.theorems.constants import Constants
 from gibbsafe.theorems.gaussian_dp import require_convex, separation
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
+
+
+def _prior_only(constants: Constants) -> Constants:
+    """Drop what the paper does not use: the strong convexity of the loss, and the difference constant."""
+    from dataclasses import replace
+
+    return replace(constants, loss_strong_convexity=0.0, difference_lipschitz=None)
 
 
 @register
@@ -20,6 +28,7 @@ class LogSobolev(Theorem):
     name = "log-sobolev"
     title = "logarithmic Sobolev inequality"
     reference = "Minami et al. 2016, Theorem 7"
+    kinds = (Kind.GIBBS,)
     conversion = "bun-steinke"
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
@@ -35,10 +44,3 @@ class LogSobolev(Theorem):
     def _one_draw(self, constants: Constants, beta: float, adjacency: Adjacency) -> ConcentratedDP:
         mu = separation(_prior_only(constants), beta, adjacency)
         return ConcentratedDP(half_square(mu), conversion=self.conversion)
-
-
-def _prior_only(constants: Constants) -> Constants:
-    """Drop what the paper does not use: the strong convexity of the loss, and the difference constant."""
-    from dataclasses import replace
-
-    return replace(constants, loss_strong_convexity=0.0, difference_lipschitz=None)

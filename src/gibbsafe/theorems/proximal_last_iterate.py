@@ -10,6 +10,7 @@ from gibbsafe._validate import count, positive
 from gibbsafe.privacy import Adjacency, GaussianDP
 from gibbsafe.theorems.constants import Constants
 from gibbsafe.theorems.gaussian_dp import require_convex, separation, weighted_norm
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 __all__ = ["ProximalLastIterate", "share_of_posterior"]
@@ -31,6 +32,11 @@ def share_of_posterior(step: float, steps: int) -> float:
     return min(1.0, math.sqrt(lost / (1 + kept)) * (1 + 2.0**-48))
 
 
+def _prior_alone(constants: Constants) -> Constants:
+    """The constants without strong convexity of losses: M is the prior's, and both neighbours have it."""
+    return replace(constants, loss_strong_convexity=0.0)
+
+
 @register
 class ProximalLastIterate(Theorem):
     """μ_k-GDP of the k-th iterate of the proximal sampler, μ_k² = μ²(1 − 2cᵏ/(1 + cᵏ⁻¹)) < μ², c = 1/(1 + η).
@@ -49,6 +55,8 @@ class ProximalLastIterate(Theorem):
     name = "proximal-last-iterate"
     title = "certified proximal sampler"
     reference = "shifted interpolation (Bok, Su, Altschuler 2024) and isoperimetry (Gopi, Lee, Liu 2022), combined here"
+    kinds = (Kind.GIBBS,)
+    sampler = "proximal"
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require convexity, Lipschitz constants, a prior that is strongly log-concave, and the public schedule."""
@@ -72,8 +80,3 @@ class ProximalLastIterate(Theorem):
         step, steps = constants.need("step", "steps")
         folds = steps * math.log1p(step)
         return f"{steps:,} rounds, {folds:.3g} e-folds, {share_of_posterior(step, steps):.1%} of the posterior's own μ"
-
-
-def _prior_alone(constants: Constants) -> Constants:
-    """The constants without strong convexity of losses: M is the prior's, and both neighbours have it."""
-    return replace(constants, loss_strong_convexity=0.0)

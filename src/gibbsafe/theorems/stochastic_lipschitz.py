@@ -9,6 +9,7 @@ from gibbsafe._validate import non_negative, positive
 from gibbsafe.errors import BudgetError, PremiseError
 from gibbsafe.privacy import Adjacency, ApproximateDP, Budget
 from gibbsafe.theorems.constants import Constants
+from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
 
@@ -38,6 +39,7 @@ class StochasticLipschitz(Theorem):
     title = "prior on Lipschitz parameters"
     reference = "Dimitrakakis et al. 2017, Theorems 7.2 and 8.2, Corollary 10"
     errata = ("E8", "E9", "E10", "E30")
+    kinds = (Kind.FAMILY,)
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require c, L₀, C and the diameter of a record's domain; replacing records only."""

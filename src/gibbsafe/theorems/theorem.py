@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from gibbsafe._numerics import greatest
+from gibbsafe._types import Document
 from gibbsafe._validate import choice, count, positive
-from gibbsafe.errors import BudgetError, PremiseError
+from gibbsafe.errors import BudgetError, ParameterError, PremiseError
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
 from gibbsafe.theorems.constants import Constants
+from gibbsafe.theorems.kinds import Kind
 
-__all__ = ["THEOREMS", "Premise", "Theorem", "get"]
+__all__ = ["THEOREMS", "Premise", "Theorem", "get", "priced_by", "register"]
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,30 @@ class Premise:
 class Theorem(ABC):
     """One result of the literature, corrected where the paper is wrong.
 
-    A subclass states `name`, `title`, `reference`, `errata`, its `premises`, and `_one_draw`. Priced is one draw from
-    exp(−β Σ ℓ(θ, xᵢ)) π(θ) with inverse temperature β; several draws compose.
+    A subclass states `name`, `title`, `reference`, `errata`, the `kinds` of model it prices, its `premises`, and `_one_draw`.
+    Priced is one draw from exp(−β Σ ℓ(θ, xᵢ)) π(θ) with inverse temperature β; several draws compose.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     reference: ClassVar[str]
     errata: ClassVar[tuple[str, ...]] = ()
+    #: The kinds of model whose draws it prices; which of their models, its premises say.
+    kinds: ClassVar[tuple[Kind, ...]]
+    #: The sampler whose draws it prices as they are made; None for exact draws from the posterior.
+    sampler: ClassVar[str | None] = None
 
     @abstractmethod
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Return the premises; raise `PremiseError` on the first that the constants contradict or leave open."""
+
+    def covers(self, constants: Constants, adjacency: Adjacency) -> bool:
+        """Whether its premises hold of these constants."""
+        try:
+            self.premises(constants, adjacency)
+        except PremiseError:
+            return False
+        return True
 
     @abstractmethod
     def _one_draw(self, constants: Constants, beta: float, adjacency: Adjacency) -> Guarantee: ...
@@ -53,7 +66,7 @@ class Theorem(ABC):
 
     def guarantee(
         self,
-        constants: Constants | Mapping[str, Any],
+        constants: Constants | Document,
         *,
         inverse_temperature: float,
         adjacency: Adjacency | str,
@@ -67,7 +80,7 @@ class Theorem(ABC):
 
     def calibrate(
         self,
-        constants: Constants | Mapping[str, Any],
+        constants: Constants | Document,
         budget: Budget,
         *,
         adjacency: Adjacency | str,
@@ -104,9 +117,23 @@ THEOREMS: dict[str, Theorem] = {}
 
 
 def register(cls: type[Theorem]) -> type[Theorem]:
-    """Add a theorem to the registry."""
-    THEOREMS[cls.name] = cls()
+    """Add a theorem to the registry; one that cannot price what a kind it names declares is refused."""
+    theorem = cls()
+    if not cls.kinds:
+        raise ParameterError(f"theorem {cls.name}: names no kind of model that it prices")
+    for kind in cls.kinds:
+        try:
+            theorem.premises(kind.declares, Adjacency.REPLACE_ONE)
+        except PremiseError as refusal:
+            raise ParameterError(f"theorem {cls.name}: cannot price {kind} ({refusal})") from refusal
+    THEOREMS[cls.name] = theorem
     return cls
+
+
+def priced_by(kind: Kind, sampler: str) -> tuple[Theorem, ...]:
+    """Return the theorems that price draws of a kind of model by this sampler: its own, or those of exact draws."""
+    own = tuple(theorem for theorem in THEOREMS.values() if theorem.sampler == sampler and kind in theorem.kinds)
+    return own or tuple(theorem for theorem in THEOREMS.values() if theorem.sampler is None and kind in theorem.kinds)
 
 
 def get(name: str) -> Theorem:

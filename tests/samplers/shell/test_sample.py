@@ -44,9 +44,10 @@ def sums_of(posterior):
 
 
 def test_log_acceptance_is_never_above_zero():
-    outcome = audit.audit(100_000, rows=10_000, dimension=30, seed=1)
-    assert outcome.proposals >= 100_000
-    assert outcome.problems >= 100
+    """A small part of `make audit-shell`, which makes ten million proposals."""
+    outcome = audit.audit(25_000, rows=10_000, dimension=30, seed=1)
+    assert outcome.proposals >= 25_000
+    assert outcome.problems >= 25
     assert outcome.largest <= 0
     assert outcome.closest >= 0
     assert outcome.decided > 0.2 * outcome.squeezed > 0

@@ -10,7 +10,7 @@ from scipy import special
 
 from gibbsafe._types import Floats
 from gibbsafe._validate import count, non_negative, open_probability, positive
-from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean
+from gibbsafe.contamination.model.models import ContaminatedModel
 from gibbsafe.errors import ParameterError
 
 __all__ = ["efficiency_loss", "fisher_information", "prior_mass_far", "prior_mass_near"]
@@ -53,9 +53,9 @@ def _scores(model: ContaminatedModel, x: Floats, u: float, scale: float) -> list
     """Return ∂ log f/∂u, and ∂ log f/∂ log s where the scale is a parameter."""
     location = np.full(len(x), u)
     scores = [model.likelihood.ratios(x, location, scale)[0]]
-    if isinstance(model, ContaminatedNormalMean) and model.truncated:
-        step = 1e-5 * model.scale
-        ends = model._log_mass(np.array([u - step, u + step]))
+    if model.truncation is not None:
+        step = 1e-5 * model.noise
+        ends = model.log_mass(np.array([u - step, u + step]))
         scores[0] = scores[0] - (ends[1] - ends[0]) / (2 * step)
     if model.unknown_scale:
         scores.append(model.likelihood.scale_score(x, location, scale))
@@ -69,8 +69,8 @@ def _information_at(model: ContaminatedModel, p: float, u: float, scale: float, 
     else:
         x, weight = _line_rule()
         x, weight = u + scale * x, scale * weight
-        if isinstance(model, ContaminatedNormalMean) and model.space is not None and model.truncated:
-            inside = (x > model.space[0]) & (x < model.space[1])
+        if model.truncation is not None:
+            inside = (x > model.truncation[0]) & (x < model.truncation[1])
             x, weight = x[inside], weight[inside]
     log_f = model.log_f(x, np.full(len(x), u), scale)
     log_g = model.contamination.log_density(x, centre) if model.contamination is not None else np.full(len(x), -np.inf)
@@ -89,7 +89,7 @@ def fisher_information(
 
     Theorem 5: I_p ≤ (1−p)I, and I_p → I as p → 0. ``rate=None`` is the model's own declared rate (0 without contamination).
 
-    >>> from gibbsafe.contamination import StudentT
+    >>> from gibbsafe.contamination import ContaminatedNormalMean, StudentT
     >>> model = ContaminatedNormalMean(prior_mean=0.0, contamination=StudentT(5.0))
     >>> round(float(fisher_information(model, 0.0, 0.25)[0, 0]), 9)
     0.535934131
@@ -124,7 +124,7 @@ def _rate(model: ContaminatedModel, rate: float | None) -> float:
 def efficiency_loss(model: ContaminatedModel, truth: Floats | float, rate: float | None = None, w: Floats | None = None) -> float:
     """Return the largest relative loss of information in any direction: 1 − the least eigenvalue of I^(−1/2) I_p I^(−1/2).
 
-    >>> from gibbsafe.contamination import StudentT
+    >>> from gibbsafe.contamination import ContaminatedNormalMean, StudentT
     >>> model = ContaminatedNormalMean(prior_mean=0.0, contamination=StudentT(5.0))
     >>> round(efficiency_loss(model, 0.0, 0.25), 4)
     0.4641

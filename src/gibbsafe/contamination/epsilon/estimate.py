@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Document, Floats
 from gibbsafe._validate import choice, count, fail, open_probability
 from gibbsafe.contamination.epsilon.quantiles import coverage, interval_orders, percentile_order, upper_order
 from gibbsafe.contamination.epsilon.repeats import METHODS, Task, run
 from gibbsafe.contamination.model import declare
-from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean
+from gibbsafe.contamination.model.models import ContaminatedModel
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, EstimatedPrivacy
 
@@ -39,8 +38,8 @@ def estimate_epsilon(  # noqa: PLR0917 - the algorithm's own inputs, in its orde
     method: str = "sound",
     adjacency: str = "replace-one",
     *,
-    truth: Any = None,
-    data: Any = None,
+    truth: object = None,
+    data: object = None,
     confidence: float = 0.95,
     particles: int | None = None,
     accept_invalid: bool = False,
@@ -113,7 +112,7 @@ def _size(n: int | None, rows: tuple[Floats, Floats] | None) -> int:
 
 
 def _check_method(name: str, model: ContaminatedModel, particles: int | None, delta: float, accept_invalid: bool) -> None:
-    if name == "exact" and not isinstance(model, ContaminatedNormalMean):
+    if name == "exact" and not model.on_a_line:
         raise PremiseError("method = 'exact': the exact privacy curve is for one parameter; use method='tight' or 'gaussian'")
     if name != "paper" and particles is not None:
         fail("particles", particles, "absent except for method='paper'; the other methods use none")
@@ -143,7 +142,7 @@ def _describe(model: ContaminatedModel, n: int, truth: Any, present: bool, sever
     return f"{model.describe()}; n = {n}, p = {model.p(n):.4g}, {where}"
 
 
-def estimate_from_dict(table: Mapping[str, Any], *, progress: bool | None = None) -> EstimatedPrivacy:
+def estimate_from_dict(table: Document, *, progress: bool | None = None) -> EstimatedPrivacy:
     """Estimate as a study's ``[contamination]`` table says: model and density by name, n, truth, and the options above.
 
     >>> table = {"model": "NormalMean", "scale": 8.0, "prior_mean": 40.0, "prior_scale": 40.0, "n": 500, "truth": 30.0,

@@ -8,18 +8,20 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import singledispatch
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe.contamination.epsilon import instance_line, instance_regression
 from gibbsafe.contamination.epsilon.instance_line import LineInstance
 from gibbsafe.contamination.epsilon.instance_regression import RegressionInstance
 from gibbsafe.contamination.epsilon.suprema import setting
 from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean, Records
+from gibbsafe.contamination.model.regressions import ContaminatedRegression
 from gibbsafe.contamination.posterior.line import line_posterior
 from gibbsafe.contamination.posterior.posterior import laplace
+from gibbsafe.errors import PremiseError
 
 __all__ = ["METHODS", "Task", "epsilon_of", "run"]
 
@@ -43,7 +45,7 @@ class Task:
     def one(self, seed: np.random.SeedSequence) -> float:
         """Simulate (or take) a data set, contaminate it, and return its ε̂."""
         generator = np.random.default_rng(seed)
-        clean: Any = self.data
+        clean: object = self.data
         if clean is None:
             assert self.truth is not None
             clean = self.model.simulate(self.n, self.truth, generator)
@@ -77,7 +79,7 @@ def epsilon_of(
     """
     rng = np.random.default_rng(0) if generator is None else generator
     case = _Case(records, delta, adjacency, truth, particles, rng)
-    return case.line(model, method) if isinstance(model, ContaminatedNormalMean) else case.regression(model, method)
+    return _epsilon(model, case, method)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +117,23 @@ class _Case:
             return instance.gaussian(self.delta, self.adjacency)
         return instance.bound(self.delta, self.adjacency, coupled=method == "tight")
 
-    def _literal(self) -> dict[str, Any]:
+    def _literal(self) -> JSON:
         return {"delta": self.delta, "particles": self.particles, "generator": self.generator, "adjacency": self.adjacency}
+
+
+@singledispatch
+def _epsilon(model: ContaminatedModel, case: _Case, method: str) -> float:
+    raise PremiseError(f"{type(model).__name__}: neither a mean nor a regression, and ε̂ is known of no other")
+
+
+@_epsilon.register
+def _(model: ContaminatedNormalMean, case: _Case, method: str) -> float:
+    return case.line(model, method)
+
+
+@_epsilon.register
+def _(model: ContaminatedRegression, case: _Case, method: str) -> float:
+    return case.regression(model, method)
 
 
 def _chunk(task: Task, seeds: list[np.random.SeedSequence]) -> list[float]:

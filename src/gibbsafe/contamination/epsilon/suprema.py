@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import TypeAlias
 
 import numpy as np
@@ -16,8 +17,10 @@ import numpy as np
 from gibbsafe._types import Floats
 from gibbsafe.contamination.epsilon.search import maximise
 from gibbsafe.contamination.model.densities import CentredAtTruth, Truncated
-from gibbsafe.contamination.model.likelihoods import CauchyNoise, LogisticLabel, log_mixture
+from gibbsafe.contamination.model.likelihoods import log_mixture
 from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean
+from gibbsafe.contamination.model.regressions import ContaminatedRegression
+from gibbsafe.errors import PremiseError
 
 __all__ = ["Setting", "logistic_rise", "setting", "spread"]
 
@@ -54,7 +57,7 @@ class Setting:
         """Return the grid of residuals, and that of shifts where there is more than one."""
         core = reach + REACH * widest
         grid = np.linspace(-core, core, points)
-        if isinstance(self.model.likelihood, CauchyNoise) or not self.model.likelihood.smooth:
+        if self.model.likelihood.long_tails:
             tail = core * np.geomspace(1.05, 1e5, 60)
             grid = np.concatenate([-tail[::-1], grid, tail])
         low, high = self.residuals
@@ -69,7 +72,7 @@ class Setting:
 
     def log_f(self, r: Floats, a: Floats | float, scale: Floats | float | None = None) -> Floats:
         """Return log f at residual r when the location moved by a."""
-        c = float(self.reference[0]) if isinstance(self.model, ContaminatedNormalMean) else 0.0
+        c = float(self.reference[0]) if self.model.on_a_line else 0.0
         return self.model.log_f(c + r, np.asarray(c + a), self.reference_scale if scale is None else scale)
 
     def log_k(self, r: Floats, v: Floats, a: Floats | float = 0.0) -> Floats:
@@ -77,25 +80,34 @@ class Setting:
         return log_mixture(self.log_f(r, a), self.log_g(r, v), self.p)
 
 
+EVERYWHERE = (-math.inf, math.inf)
+
+
+@singledispatch
 def setting(model: ContaminatedModel, p: float, reference: Floats, truth: Floats | None) -> Setting:
     """Return the setting of a model at a reference point (the truth, or the mode)."""
-    g = model.contamination
-    c = reference[: model.dimension]
-    everywhere = (-math.inf, math.inf)
-    if isinstance(model, ContaminatedNormalMean):
-        centre = float(c[0])
-        at = 0.0 if truth is None else float(truth[0])
-        space = everywhere if model.space is None else (model.space[0] - centre, model.space[1] - centre)
-        return Setting(model, p, reference, lambda r, v: g.log_density(centre + r, at) if g else r, (0.0, 0.0), space)
+    raise PremiseError(f"{type(model).__name__}: neither a mean nor a regression, and suprema are known of no other")
+
+
+@setting.register
+def _(model: ContaminatedNormalMean, p: float, reference: Floats, truth: Floats | None) -> Setting:
+    g, centre, at = model.contamination, float(reference[0]), 0.0 if truth is None else float(truth[0])
+    space = EVERYWHERE if model.space is None else (model.space[0] - centre, model.space[1] - centre)
+    return Setting(model, p, reference, lambda r, v: g.log_density(centre + r, at) if g else r, (0.0, 0.0), space)
+
+
+@setting.register
+def _(model: ContaminatedRegression, p: float, reference: Floats, truth: Floats | None) -> Setting:
+    g, c = model.contamination, reference[: model.dimension]
     if g is None or model.likelihood.labels:
-        return Setting(model, p, reference, lambda r, v: np.full(np.shape(r), -math.log(2)), (0.0, 0.0), everywhere)
+        return Setting(model, p, reference, lambda r, v: np.full(np.shape(r), -math.log(2)), (0.0, 0.0), EVERYWHERE)
     if isinstance(g, CentredAtTruth):
         assert truth is not None
         gap = float(np.abs(truth[: model.dimension] - c).sum())
-        return Setting(model, p, reference, lambda r, v: g.base.log_density(r + v), (-gap, gap), everywhere)
+        return Setting(model, p, reference, lambda r, v: g.base.log_density(r + v), (-gap, gap), EVERYWHERE)
     assert not isinstance(g, Truncated)
-    locations = Setting(model, p, reference, lambda r, v: r, (0.0, 0.0), everywhere).locations
-    return Setting(model, p, reference, lambda r, v: g.log_density(r + v), locations, everywhere)
+    locations = Setting(model, p, reference, lambda r, v: r, (0.0, 0.0), EVERYWHERE).locations
+    return Setting(model, p, reference, lambda r, v: g.log_density(r + v), locations, EVERYWHERE)
 
 
 def logistic_rise(p: float, reach: float, low: float, high: float) -> float:
@@ -132,13 +144,11 @@ def spread(at: Setting, reach: float, scales: tuple[float, float] | None = None)
     number, or two where g does not follow c. Normal noise without contamination has no finite answer.
     """
     model = at.model
-    if isinstance(model.likelihood, LogisticLabel):
+    if model.likelihood.labels:
         return _logistic_spread(at, reach)
-    if at.p == 0 and scales is None and isinstance(model.likelihood, CauchyNoise):
-        value = 2 * math.asinh(reach / (2 * model.noise))
+    if at.p == 0 and (scales is None or math.isinf(model.likelihood.clean_spread(1.0, model.noise))):
+        value = model.likelihood.clean_spread(reach, model.noise)
         return value, -value
-    if at.p == 0 and not isinstance(model.likelihood, CauchyNoise):
-        return (math.inf, -math.inf) if reach > 0 else (0.0, 0.0)
     low, high = scales or (at.reference_scale, at.reference_scale)
     axes = at.axes(reach, max(high, at.reference_scale))
     best, worst = _extremes(at, reach, low, high)
@@ -171,7 +181,7 @@ def _extremes(
 ) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
     """Return the largest and the smallest log f of a residual over the locations and scales in reach."""
     kernel, model = at.model.likelihood, at.model
-    if isinstance(model, ContaminatedNormalMean) and model.truncated:
+    if model.truncation is not None:
         return _truncated_extremes(at, reach)
     ends = (np.array(-reach), np.array(reach))
 
@@ -204,7 +214,5 @@ def _truncated_extremes(at: Setting, reach: float) -> tuple[Callable[[Floats], F
     def worst(r: Floats) -> Floats:
         return np.minimum(at.log_f(r, -reach), at.log_f(r, reach))
 
-    model = at.model
-    assert isinstance(model, ContaminatedNormalMean)
-    ends = model._log_mass(float(at.reference[0]) + np.array([-reach, reach]))
+    ends = at.model.log_mass(float(at.reference[0]) + np.array([-reach, reach]))
     return (plain_best if (ends > -1e-15).all() else best), worst

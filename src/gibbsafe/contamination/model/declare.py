@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
 
+from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, fail
 from gibbsafe.contamination.model import densities, models, regressions
 from gibbsafe.contamination.model.models import ContaminatedModel
@@ -29,7 +29,7 @@ OPTIONS = (
 )  # fmt: skip
 
 
-def _density(table: Any) -> densities.Density:
+def _density(table: object) -> densities.Density:
     if not isinstance(table, Mapping):
         fail("density", table, "a table with the density's name and parameters")
     fields = dict(table)
@@ -38,13 +38,13 @@ def _density(table: Any) -> densities.Density:
     return cls(**fields)
 
 
-def _known(where: str, fields: Mapping[str, Any], cls: type) -> None:
+def _known(where: str, fields: Document, cls: type) -> None:
     allowed = [name for name in inspect.signature(cls).parameters if name != "contamination"]
     for name in fields:
         choice(f"{where} option", name, allowed)
 
 
-def model_from_table(table: Mapping[str, Any]) -> tuple[ContaminatedModel, dict[str, Any]]:
+def model_from_table(table: Document) -> tuple[ContaminatedModel, JSON]:
     """Return the model that a table declares, and the options of the estimate."""
     fields = dict(table)
     cls = MODELS[choice("contamination.model", fields.pop("model", None), MODELS)]

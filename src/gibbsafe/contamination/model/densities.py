@@ -36,8 +36,11 @@ __all__ = [
 class Density(ABC):
     """A density of one record that is fixed before data are seen."""
 
-    #: The density falls like |x|^(−tail_power); infinity for anything lighter than every power.
-    tail_power: float = math.inf
+    @property
+    def tail_power(self) -> float:
+        """The density falls like |x|^(−tail_power); infinity for anything lighter than every power."""
+        return math.inf
+
     #: Whether it follows the unknown truth, which no public density may.
     follows_truth: ClassVar[bool] = False
 
@@ -74,7 +77,7 @@ class StudentT(Density):
         object.__setattr__(self, "scale", positive("scale", self.scale))
 
     @property
-    def tail_power(self) -> float:  # type: ignore[override]
+    def tail_power(self) -> float:
         """ν + 1."""
         return self.degrees + 1
 
@@ -248,7 +251,7 @@ class Truncated(Density):
         return np.array([_log_mass(self, float(value)) for value in where.flat]).reshape(where.shape)
 
     @property
-    def tail_power(self) -> float:  # type: ignore[override]
+    def tail_power(self) -> float:
         """Zero: on a bounded space no tail is too light."""
         return 0.0
 
@@ -294,7 +297,7 @@ class CentredAtTruth(Density):
     follows_truth: ClassVar[bool] = True
 
     @property
-    def tail_power(self) -> float:  # type: ignore[override]
+    def tail_power(self) -> float:
         """That of the density which is moved."""
         return self.base.tail_power
 

@@ -30,6 +30,8 @@ class Likelihood(ABC):
     scale_power: float = math.inf
     smooth: bool = True
     labels: bool = False
+    #: Whether records far outside still tell locations apart, so that searches have to look there.
+    long_tails: bool = False
 
     @abstractmethod
     def log_f(self, x: Floats, u: Floats, scale: Floats | float = 1.0) -> Floats:
@@ -66,6 +68,10 @@ class Likelihood(ABC):
     def scale_score(self, x: Floats, u: Floats, scale: Floats | float) -> Floats:
         """Return ∂ log f/∂ log s."""
         raise PremiseError(f"{self.name}: its scale is part of the declaration")
+
+    def clean_spread(self, reach: float, scale: float) -> float:
+        """Return sup log f(x; u)/f(x; u′) over records and |u − u′| ≤ reach, of one scale: infinite unless tails are heavy."""
+        return math.inf if reach > 0 else 0.0
 
     def best_scale(self, distance: Floats, low: float, high: float) -> Floats:
         """Return the scale in [low, high] that makes a residual most likely: its size, for normal and Cauchy noise alike."""
@@ -120,6 +126,7 @@ class CauchyNoise(Likelihood):
     """x ~ Cauchy(u, s), density 1/(πs(1 + r²)); the paper's C.3 prints a normaliser that is off (E24)."""
 
     name = "Cauchy"
+    long_tails = True
     inflections = (-1.0, 0.0, 1.0)
     location_power = 3.0
     scale_power = 2.0
@@ -141,6 +148,10 @@ class CauchyNoise(Likelihood):
             24 * r * (r2 - 1) * h**3 / scale**3,
             24 * ((5 * r2 - 10) * r2 + 1) * h**4 / scale**4,
         )
+
+    def clean_spread(self, reach: float, scale: float) -> float:
+        """Return 2 asinh(R/2s)."""
+        return 2 * math.asinh(reach / (2 * scale))
 
     def sample(self, u: Floats, scale: float, generator: np.random.Generator) -> Floats:
         """Return Cauchy records."""
@@ -191,6 +202,7 @@ class AsymmetricLaplace(Likelihood):
 
     tau: float = 0.5
     name = "asymmetric Laplace"
+    long_tails = True
     smooth = False
 
     def __post_init__(self) -> None:

@@ -63,6 +63,8 @@ class ContaminatedModel:
 
     #: The name under which studies declare the model.
     name: ClassVar[str]
+    #: Whether its only parameter is the location of records themselves, so that everything is known on a line.
+    on_a_line: ClassVar[bool] = False
     contamination: Density | None = LEFT_OUT
     rate: float | None = None
     prior_mean: float = 0.0
@@ -73,6 +75,11 @@ class ContaminatedModel:
     def dimension(self) -> int:
         """Number of coefficients."""
         return 1
+
+    @property
+    def truncation(self) -> tuple[float, float] | None:
+        """The interval to which the likelihood is truncated; None where it is not."""
+        return None
 
     @property
     def unknown_scale(self) -> bool:
@@ -119,7 +126,7 @@ class ContaminatedModel:
         """Return covariates as simulated: the constant 1 alone."""
         return np.ones((n, 1))
 
-    def truth(self, value: Any) -> Floats:
+    def truth(self, value: object) -> Floats:
         """Return the true parameters of simulated data, checked."""
         vector = np.atleast_1d(np.asarray(value, dtype=np.float64))
         if vector.shape != (self.parameters,) or not np.isfinite(vector).all():
@@ -132,7 +139,7 @@ class ContaminatedModel:
         scale = math.exp(truth[-1]) if self.unknown_scale else self.noise
         return self.likelihood.sample(w @ truth[: self.dimension], scale, generator), w
 
-    def read(self, data: Any) -> tuple[Floats, Floats]:
+    def read(self, data: object) -> tuple[Floats, Floats]:
         """Return a curator's records as (x, w), refused where they leave the declared space."""
         x, w = data if isinstance(data, tuple) else (data, None)
         x = np.asarray(x, dtype=np.float64)
@@ -147,7 +154,7 @@ class ContaminatedModel:
             raise DomainError("data: labels must be 0 or 1")
         return x, w
 
-    def contaminate(self, data: Any, generator: np.random.Generator, *, truth: Floats | None = None) -> Records:
+    def contaminate(self, data: object, generator: np.random.Generator, *, truth: Floats | None = None) -> Records:
         """Replace every record, independently with probability p, by a draw from g; covariates stay.
 
         This is randomness of the mechanism, but it may **not** be counted by `gibbsafe.privacy.amplify`: only the response is
@@ -169,6 +176,10 @@ class ContaminatedModel:
         """Return records with their log g."""
         log_g = np.zeros(len(x)) if self.contamination is None else self.contamination.log_density(x, centre)
         return Records(x, w, log_g)
+
+    def log_mass(self, u: Floats) -> Floats:
+        """Return the log of the mass that the likelihood has inside its truncation: 0 without one."""
+        return np.zeros(np.shape(u))
 
     # -- densities ---------------------------------------------------------------------------------------------------
 
@@ -210,6 +221,7 @@ class ContaminatedNormalMean(ContaminatedModel):
     """
 
     name = "NormalMean"
+    on_a_line = True
     scale: float = 1.0
     space: tuple[float, float] | None = None
     truncated: bool = False
@@ -236,11 +248,16 @@ class ContaminatedNormalMean(ContaminatedModel):
             object.__setattr__(self, "contamination", Truncated(self.contamination, *self.space))
 
     @property
+    def truncation(self) -> tuple[float, float] | None:
+        """The space, for a truncated normal."""
+        return self.space if self.truncated else None
+
+    @property
     def noise(self) -> float:
         """The declared scale."""
         return self.scale
 
-    def _log_mass(self, u: Floats) -> Floats:
+    def log_mass(self, u: Floats) -> Floats:
         """Return log P(N(u, s²) in the space)."""
         assert self.space is not None
         a, b = (self.space[0] - u) / self.scale, (self.space[1] - u) / self.scale
@@ -253,7 +270,7 @@ class ContaminatedNormalMean(ContaminatedModel):
         value = super().log_f(x, u, scale)
         if not self.truncated or self.truncation_is_far(u):
             return value
-        return value - self._log_mass(np.asarray(u))
+        return value - self.log_mass(np.asarray(u))
 
     def truncation_is_far(self, u: Floats) -> bool:
         """Whether the space holds all but 1e-18 of the mass at these means, so that truncation changes no digit."""
@@ -271,7 +288,7 @@ class ContaminatedNormalMean(ContaminatedModel):
                 outside = (x < self.space[0]) | (x > self.space[1])
         return x, w
 
-    def read(self, data: Any) -> tuple[Floats, Floats]:
+    def read(self, data: object) -> tuple[Floats, Floats]:
         """Return records, refused outside the space."""
         x, w = super().read(data)
         if self.space is not None and not ((x >= self.space[0]) & (x <= self.space[1])).all():

@@ -26,7 +26,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Regression(ContaminatedModel):
+class ContaminatedRegression(ContaminatedModel):
     """Records x with covariates w, |w_j| ≤ 1, the first column 1; location u = θᵀw."""
 
     columns: int = 1
@@ -48,7 +48,7 @@ class _Regression(ContaminatedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _ScaledRegression(_Regression):
+class _ScaledRegression(ContaminatedRegression):
     """A regression whose noise has a scale: declared, or (``scale=None``) one more parameter, log s with prior N(0, 1)."""
 
     scale: float | None = 1.0
@@ -81,7 +81,7 @@ class ContaminatedLinearRegression(_ScaledRegression):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContaminatedLogisticRegression(_Regression):
+class ContaminatedLogisticRegression(ContaminatedRegression):
     """Labels 0/1 with logit θᵀw. Default g: a fair coin; ``contaminated=False`` leaves it out."""
 
     name = "LogisticRegression"
@@ -107,7 +107,7 @@ class ContaminatedCauchyRegression(_ScaledRegression):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContaminatedQuantileRegression(_Regression):
+class ContaminatedQuantileRegression(ContaminatedRegression):
     """The τ-quantile of x given w by the asymmetric Laplace likelihood of scale ``scale``. Default g: Student t, 2 degrees."""
 
     name = "QuantileRegression"

@@ -31,10 +31,10 @@ def likelihood_sum(model: ContaminatedNormalMean, records: Records, p: float, th
     if p == 0:
         total, squares = x.sum(), (x * x).sum()
         value: Floats = -(squares - 2 * theta * total + len(x) * theta**2) / (2 * s * s)
-        return value - len(x) * model._log_mass(theta) if model.truncated else value
+        return value - len(x) * model.log_mass(theta) if model.truncated else value
     ratio = math.log1p(-p) - math.log(p) - records.log_g - math.log(s * math.sqrt(2 * math.pi))
     near_edge = model.truncated and not model.truncation_is_far(theta)
-    offset = -model._log_mass(theta) if near_edge else np.zeros(len(theta))
+    offset = -model.log_mass(theta) if near_edge else np.zeros(len(theta))
     if len(x) <= FEW:
         return np.asarray(np.logaddexp(0, ratio[:, None] + offset - 0.5 * ((x[:, None] - theta) / s) ** 2).sum(axis=0))
     result = np.zeros(len(theta))

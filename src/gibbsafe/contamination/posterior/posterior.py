@@ -14,7 +14,7 @@ from scipy import linalg, optimize
 
 from gibbsafe._types import Floats
 from gibbsafe.contamination.model.likelihoods import log_mixture, mixture_derivatives
-from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean, Records
+from gibbsafe.contamination.model.models import ContaminatedModel, Records
 from gibbsafe.errors import GibbsafeError
 
 __all__ = ["Laplace", "laplace", "log_posterior"]
@@ -195,7 +195,7 @@ def _robust_start(model: ContaminatedModel, records: Records) -> Floats:
 
 def laplace(model: ContaminatedModel, records: Records, p: float, start: Floats | None = None) -> Laplace:
     """Return the posterior around its mode: by Taylor expansion for many records of a smooth model, else directly."""
-    if isinstance(model, ContaminatedNormalMean) and model.truncated:
+    if model.truncation is not None:
         raise GibbsafeError("a truncated mean is handled on the line")
     smooth = model.likelihood.smooth and not model.unknown_scale
     begin = _robust_start(model, records) if start is None else np.array(start, dtype=np.float64)

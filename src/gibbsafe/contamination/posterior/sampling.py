@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe._validate import choice, count
 from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean, Records
 from gibbsafe.contamination.posterior.line import Line, line_posterior
@@ -24,7 +23,7 @@ class PosteriorDraws:
     """Draws (rows) and what is known about them. ``diagnostics`` depend on the records: for the curator only."""
 
     draws: Floats
-    certificate: dict[str, Any]
+    certificate: JSON
     diagnostics: dict[str, float] = field(default_factory=dict, repr=False)
 
 
@@ -52,12 +51,7 @@ def sample_posterior(
     """
     rng, randomness = use(generator)
     wanted = count("draws", draws)
-    names = (
-        ("auto", "inverse-cdf", "importance", "metropolis")
-        if isinstance(model, ContaminatedNormalMean)
-        else ("auto", "importance", "metropolis")
-    )
-    name = choice("method", method, names)
+    name = choice("method", method, ("auto", *(("inverse-cdf",) if model.on_a_line else ()), "importance", "metropolis"))
     p = model.p(max(len(records), 2))
     if isinstance(model, ContaminatedNormalMean):
         line = line_posterior(model, records, p)
@@ -71,7 +65,7 @@ def sample_posterior(
     return _importance(posterior, wanted, rng, randomness)
 
 
-def _certificate(sampler: str, proved: str, unproved: str, randomness: str) -> dict[str, Any]:
+def _certificate(sampler: str, proved: str, unproved: str, randomness: str) -> JSON:
     return {
         "status": "heuristic",
         "sampler": sampler,

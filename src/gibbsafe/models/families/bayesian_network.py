@@ -7,19 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe._numerics import up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import fail, positive
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_states
 from gibbsafe.domains.column import Column, no_target
-from gibbsafe.models.base import Model, register
+from gibbsafe.models.base import register
 from gibbsafe.models.families.states import check_states, encode_columns, sample_states
 from gibbsafe.models.families.tables import TableFamily, check_smallest, smallest_for
 from gibbsafe.posteriors.tables import Table
@@ -38,7 +37,7 @@ MOST_PARENTS = 24
 MOST_CELLS = 50_000_000
 
 
-def _pairs(name: str, value: Any) -> list[tuple[str, Any]]:
+def _pairs(name: str, value: object) -> list[tuple[str, object]]:
     """Return a mapping, or a list of pairs, as pairs with different names."""
     pairs = list(value.items()) if isinstance(value, Mapping) else value
     if not isinstance(pairs, list | tuple) or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
@@ -76,7 +75,6 @@ class BayesianNetwork(TableFamily):
     """
 
     name = "BayesianNetwork"
-    is_likelihood = True
     states: Any
     parents: Any = field(default_factory=dict)
     smallest_probability: Any
@@ -97,7 +95,7 @@ class BayesianNetwork(TableFamily):
             fail("parents", f"{cells:,} conditional probabilities", f"at most {MOST_CELLS:,} in all", "declare fewer parents")
 
     @staticmethod
-    def _check_parents(node: str, parents: Any, states: Mapping[str, Any]) -> tuple[str, ...]:
+    def _check_parents(node: str, parents: object, states: Document) -> tuple[str, ...]:
         if node not in states:
             fail("parents", node, f"of declared nodes {list(states)[:20]}")
         if isinstance(parents, str) or not isinstance(parents, Sequence):
@@ -111,7 +109,7 @@ class BayesianNetwork(TableFamily):
             fail(f"parents of {node!r}", list(parents), "named once each")
         return tuple(parents)
 
-    def _check_smallest(self, states: Mapping[str, tuple[Any, ...]]) -> dict[str, float]:
+    def _check_smallest(self, states: Mapping[str, tuple[object, ...]]) -> dict[str, float]:
         given = self.smallest_probability
         if isinstance(given, Mapping):
             if set(given) != set(states):
@@ -208,7 +206,7 @@ class BayesianNetwork(TableFamily):
         return tuple(1 + len(self.children(node)) for node in self.states)
 
     @cached_property
-    def metric(self) -> Metric:  # type: ignore[override]
+    def metric(self) -> Metric:
         """Changed cells of a table, each counted v_k times (Lemma 24)."""
         return Metric("cells by connectivity", _WeightedCells(self.connectivity))
 
@@ -244,10 +242,10 @@ class BayesianNetwork(TableFamily):
             groups[-1] = joint, (*sizes, table.cells)
         return groups
 
-    def count_cells(self, data: Blocks) -> Floats:
+    def count_cells(self, data: RowBlocks) -> Floats:
         """Return how often each conditional probability is a factor: one pass over the rows."""
 
-        def joint_counts(rows: npt.NDArray[Any], _: object) -> tuple[Any]:
+        def joint_counts(rows: Values, _: object) -> tuple[Any]:
             columns = np.ascontiguousarray(rows.T).view(np.dtype(f"u{rows.itemsize}"))  # codes are not negative
             found = []
             for strides, sizes in self._groups:
@@ -273,7 +271,7 @@ class BayesianNetwork(TableFamily):
         ends = [[states[end] for states in self.states.values()] for end in (0, -1)]
         return [np.array([row], dtype=object) for row in ends]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Values:
         """Return synthetic rows, sampled along the graph from parents to children."""
         firsts = np.cumsum([0, *(table.cells for table in self.tables)])
         codes = np.empty((rows, len(self.states)), dtype=np.intp)
@@ -293,7 +291,7 @@ class BayesianNetwork(TableFamily):
         return listed
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Model:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the network over a study's columns of declared levels; the options give parents and smallest probabilities."""
         no_target(target, cls.name)
         for column in features:
@@ -301,7 +299,7 @@ class BayesianNetwork(TableFamily):
                 fail(f"column {column.name!r}, kind", column.kind, f"a category with levels for {cls.name}")
         return cls(**{"states": [(column.name, column.levels) for column in features], **options})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data: lists of pairs, which keep the order of the nodes."""
         return {
             "name": self.name,
@@ -318,6 +316,6 @@ class _WeightedCells:
 
     weights: tuple[float, ...]
 
-    def __call__(self, x: Any, y: Any) -> float:
+    def __call__(self, x: object, y: object) -> float:
         differ = np.asarray(x) != np.asarray(y)
         return float((differ * np.asarray(self.weights)).sum())

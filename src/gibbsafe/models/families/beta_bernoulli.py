@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betaln, expit, logit, xlogy
 
 from gibbsafe._numerics import down, up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import count, fail, positive
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_response
 from gibbsafe.domains.labels import Labels, check_labels
 from gibbsafe.domains.numbers import as_column
 from gibbsafe.errors import DomainError
-from gibbsafe.models.base import Model, register
-from gibbsafe.models.families.family import Family, check_trim
+from gibbsafe.models.base import register
+from gibbsafe.models.capabilities import IsLikelihood, LipschitzParameters, StatesLean, StatesSpread
+from gibbsafe.models.families.family import Family, check_trim, ranges_of
 from gibbsafe.posteriors.beta import BetaPosterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency, Budget, Metric
@@ -44,7 +44,7 @@ def _log_likelihood_ratio(shape: float, n: int) -> float:
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class BetaBernoulli(Family):
+class BetaBernoulli(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSpread):
     """Successes with probability θ, prior Beta(alpha, beta) trimmed to [a, b] (Dimitrakakis et al. 2017, Lemma 21 and §3).
 
     A record is one of two ``labels``, or with ``trials`` m > 1 the number of successes in m trials. The posterior tempered by β
@@ -60,11 +60,9 @@ class BetaBernoulli(Family):
     """
 
     name = "BetaBernoulli"
-    is_likelihood = True
-    theorems = (*Family.theorems, "beta-bernoulli")
-    samplers = ("closed-form", "trimmed")
-    metric: ClassVar[Metric] = Metric.hamming()
+    metric = Metric.hamming()
     prior_fields = ("alpha", "beta", "trim")
+    typical_case = "if half of the trials succeed"
     alpha: float = 1.0
     beta: float = 1.0
     trim: tuple[float, float] | None = None
@@ -120,7 +118,7 @@ class BetaBernoulli(Family):
         width = self.trials * up(up(math.log1p(gap / a) + math.log1p(gap / (1 - b))))
         largest = self.trials * up(max(abs(float(logit(a))), abs(float(logit(b)))))
         return Constants(
-            **self.ranges(width, single, rows_per_person),
+            **ranges_of(width, single, rows_per_person),
             difference_bound=largest if alone else None,
             metric_lipschitz=largest,
             metric_diameter=1.0 if alone else None,
@@ -128,7 +126,7 @@ class BetaBernoulli(Family):
             dimension=1,
         )
 
-    def _stochastic(self, n: int | None, alone: bool) -> dict[str, Any]:
+    def _stochastic(self, n: int | None, alone: bool) -> JSON:
         """Return c, L₀ and C of Assumption 2 for a symmetric untrimmed prior (Lemma 21 with erratum E16)."""
         if self.alpha != self.beta or n is None or not alone or n > LARGEST_N:
             return {}
@@ -166,7 +164,7 @@ class BetaBernoulli(Family):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the number of successes of each record."""
         outcomes = read_response(data, self.target)
         if self.trials == 1:
@@ -175,7 +173,7 @@ class BetaBernoulli(Family):
             successes = self._counts(outcomes, options.on_invalid)
         return Blocks(successes[:, None])
 
-    def _counts(self, outcomes: Any, on_invalid: str) -> Floats:
+    def _counts(self, outcomes: object, on_invalid: str) -> Floats:
         counts = as_column(outcomes, self.target, on_invalid)
         valid = (counts >= 0) & (counts <= self.trials) & (counts == np.floor(counts))
         if not valid.all() and on_invalid != "replace":
@@ -186,36 +184,38 @@ class BetaBernoulli(Family):
             )
         return np.where(valid, counts, 0.0)
 
-    def posterior(self, data: Blocks, stage: Stage, centre: Floats) -> BetaPosterior:
+    def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> BetaPosterior:
         """Return Beta(alpha + βs, beta + β(nm − s)) on the trim."""
         (successes,) = data.reduce(lambda rows, _: (float(rows.sum()),))
         power = stage.inverse_temperature
         failures = data.n_rows * self.trials - successes
         return BetaPosterior(self.alpha + power * successes, self.beta + power * failures, *self._ends)
 
-    def typical_sd(self, n: int, stage: Stage) -> float:
+    def typical_sd(self, n: int, inverse_temperature: float) -> float:
         """Return the standard deviation of a draw if half of the trials succeed, and at most that of the trim."""
-        spread = 0.5 / math.sqrt(self.alpha + self.beta + stage.inverse_temperature * n * self.trials)
+        spread = 0.5 / math.sqrt(self.alpha + self.beta + inverse_temperature * n * self.trials)
         return min(spread, self.resolution / math.sqrt(12))
 
-    typical_case = "if half of the trials succeed"
+    def lean(self, draws: Floats) -> Floats:
+        """Return log θ + log(1 − θ): a mean (a + s)/(a + b + m) is s/m for a = b = 0."""
+        return np.log(draws[:, 0]) + np.log1p(-draws[:, 0])
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return a success and a failure."""
         return [np.array([label]) for label in (self.labels if self.trials == 1 else (0, self.trials))]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic records."""
         successes = generator.binomial(self.trials, float(np.clip(draw[0], 0, 1)), rows)
         return successes if self.trials > 1 else Labels(*self.labels).decode(successes == 1)
 
     @classmethod
-    def from_columns(cls, features: Sequence[Any], target: Any, options: Mapping[str, Any]) -> Model:
+    def from_columns(cls, features: Sequence[Any], target: Any, options: Document) -> Self:
         """Return the family for the study's target column."""
-        labels: dict[str, Any] = {} if options.get("trials", 1) != 1 else {"labels": tuple(target.levels)}
+        labels: JSON = {} if options.get("trials", 1) != 1 else {"labels": tuple(target.levels)}
         return cls(target=target.name, **labels, **options)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return {
             "name": self.name,

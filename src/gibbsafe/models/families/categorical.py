@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import positive
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_response
 from gibbsafe.domains.column import Column
-from gibbsafe.models.base import Model, register
+from gibbsafe.models.base import register
 from gibbsafe.models.families.states import check_states, count_states, encode_states, levels_of, sample_states
 from gibbsafe.models.families.tables import TableFamily, check_smallest, smallest_for
 from gibbsafe.posteriors.tables import Table
@@ -40,8 +39,7 @@ class Categorical(TableFamily):
     """
 
     name = "Categorical"
-    is_likelihood = True
-    metric: ClassVar[Metric] = Metric.hamming()
+    metric = Metric.hamming()
     states: tuple[Any, ...] | int
     smallest_probability: float
     concentration: float = 1.0
@@ -54,7 +52,7 @@ class Categorical(TableFamily):
         object.__setattr__(self, "concentration", positive("concentration", self.concentration))
 
     @property
-    def _states(self) -> tuple[Any, ...]:
+    def _states(self) -> tuple[object, ...]:
         assert isinstance(self.states, tuple)
         return self.states
 
@@ -79,31 +77,31 @@ class Categorical(TableFamily):
         listed = check_states("states", states)
         return cls(states=listed, smallest_probability=smallest_for(budget, len(listed), 1, draws), **declaration)
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the code of every record's state."""
         values = read_response(data, self.target)
         codes = encode_states(values, self._states, options.on_invalid, self.target)
         return Blocks(codes[:, None])
 
-    def count_cells(self, data: Blocks) -> Floats:
+    def count_cells(self, data: RowBlocks) -> Floats:
         """Return how often each state occurs."""
         return count_states(data, len(self._states))
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return one record of the first two states."""
         return [np.array([state]) for state in self._states[:2]]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic states."""
         codes = sample_states(np.tile(np.asarray(draw), (rows, 1)), generator)
         return np.array(self._states)[codes]
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Model:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the family for a study's target column of declared levels."""
         return cls(**{"states": levels_of(features, target, cls.name), "target": target and target.name, **options})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return {
             "name": self.name,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,10 +32,9 @@ class ExponentialRate(RateFamily):
     """
 
     name = "ExponentialRate"
-    is_likelihood = True
     power = 1.0
     parameter = "rate"
-    metric: ClassVar[Metric] = Metric.absolute()
+    metric = Metric.absolute()
 
     @property
     def lowest(self) -> float:
@@ -67,6 +65,6 @@ class ExponentialRate(RateFamily):
             )
         return np.maximum(records, 0.0)
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return synthetic records, not clipped to the bound."""
         return generator.exponential(1 / float(draw[0]), rows)

@@ -10,28 +10,29 @@ To add a family, copy `beta_bernoulli.py`: declaration and checks, `constants`, 
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, TypedDict, get_type_hints
 
 import numpy as np
 
 from gibbsafe._numerics import up
 from gibbsafe._types import Floats
 from gibbsafe._validate import fail, real
-from gibbsafe.data.blocks import Blocks
-from gibbsafe.errors import PremiseError
+from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.models.base import Model
+from gibbsafe.models.capabilities import HasCorners, ReadsColumns, Simulates
 from gibbsafe.posteriors.protocols import ExactPosterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency, Metric, MetricDP
-from gibbsafe.theorems import Constants, get
+from gibbsafe.samplers.registry import Shape
+from gibbsafe.theorems import Constants, Kind
+from gibbsafe.theorems.lipschitz_metric import LipschitzMetric
 
-__all__ = ["Family", "check_trim"]
+__all__ = ["Family", "Ranges", "block_ranges", "check_trim", "ranges_of"]
 
 
-def check_trim(name: str, trim: Any, low: float, high: float) -> tuple[float, float]:
+def check_trim(name: str, trim: object, low: float, high: float) -> tuple[float, float]:
     """Return trim points (a, b) with low ≤ a < b ≤ high; refuse reversed ones and what lies outside the support."""
     if not isinstance(trim, tuple | list) or len(trim) != 2:
         fail(name, trim, "a pair (a, b) with a < b")
@@ -41,50 +42,66 @@ def check_trim(name: str, trim: Any, low: float, high: float) -> tuple[float, fl
     return a, b
 
 
-class Family(Model):
-    """A likelihood with a declared prior; draws are in the user's units."""
+class Ranges(TypedDict):
+    """How far a loss difference, and a single loss, vary over the parameters: as `Constants` states it."""
 
-    theorems: ClassVar[tuple[str, ...]] = (
-        "bounded-range",
-        "exponential-mechanism",
-        "bounded-difference",
-        "lipschitz-metric",
-        "stochastic-lipschitz",
-    )
-    samplers: ClassVar[tuple[str, ...]] = ("trimmed",)
-    declares_prior = True
-    #: The metric on records under which the paper states this family's privacy.
-    metric: ClassVar[Metric]
+    difference_range: float | tuple[float, ...]
+    loss_range: float | tuple[float, ...]
+
+
+def ranges_of(replace: float, single: float, rows_per_person: int) -> Ranges:
+    """Return the range constants of one person, from those of a replaced record and of an added one.
+
+    A person with up to k records may be replaced by one with fewer: up to k replacements, or removals for the rest.
+    """
+    pair = replace if rows_per_person == 1 else max(replace, single)
+    return {"difference_range": up(pair * rows_per_person), "loss_range": up(single * rows_per_person)}
+
+
+def block_ranges(widths: Sequence[float], rows_per_person: int) -> Ranges:
+    """Return the same per independent block of parameters: 2w for a replaced record, w for an added one, times the rows.
+
+    All rows of a person may vary the same block, so each block's range is multiplied.
+    """
+    if len(widths) == 1:
+        return ranges_of(2 * widths[0], widths[0], rows_per_person)
+    single = tuple(up(width * rows_per_person) for width in widths)
+    return {"difference_range": tuple(2 * width for width in single), "loss_range": single}
+
+
+class Family(Model, HasCorners, ReadsColumns, Simulates):
+    """A likelihood or bounded loss with a declared prior; draws are in the user's units."""
+
+    kind = Kind.FAMILY
+    #: Which fields of the declaration describe the prior.
+    prior_fields: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
-    def posterior(self, data: Blocks, stage: Stage, centre: Floats) -> ExactPosterior:
+    def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> ExactPosterior:
         """Return the posterior on encoded records, tempered by the stage's β."""
 
     @property
-    def trimmed(self) -> bool:
-        """Families keep to a trimmed set unless they say otherwise."""
-        return True
+    @abstractmethod
+    def metric(self) -> Metric:
+        """The metric on records under which the paper states this family's privacy."""
 
     @property
     @abstractmethod
     def resolution(self) -> float:
         """The smallest public length that matters: the width of the trimmed parameters."""
 
-    def grid(self, stages: tuple[Stage, ...]) -> float:
-        """Return the power of two below 2⁻⁴⁰ of `resolution`."""
-        return 2.0 ** math.floor(math.log2(self.resolution) - 40)
-
-    def describe_prior(self, stage: Stage) -> dict[str, Any]:
-        """Return the declared prior: its parameters and trim points."""
-        return {name: value for name, value in self.to_dict().items() if name in self.prior_fields}
-
-    #: Which fields of the declaration describe the prior.
-    prior_fields: ClassVar[tuple[str, ...]] = ()
+    @property
+    def trimmed(self) -> bool:
+        """Whether parameters keep to a trimmed set: all do unless a family says otherwise."""
+        return True
 
     @property
     def ends(self) -> tuple[float, float] | None:
         """Between which ends every parameter lies; None where that does not describe the support."""
-        return getattr(self, "trim", None)
+        return None
+
+    def _shape(self) -> Shape:
+        return Shape(get_type_hints(type(self).posterior)["return"], self.parameters, self.trimmed)
 
     def outside(self, draws: Floats, grid: float) -> str | None:
         """Return that a draw lies outside the trim."""
@@ -102,33 +119,4 @@ class Family(Model):
 
     def metric_guarantee(self, inverse_temperature: float = 1.0) -> MetricDP:
         """Return the claim 2βL per unit of the family's metric (Theorem 8.1)."""
-        theorem = get("lipschitz-metric")
-        return theorem.metric_guarantee(  # type: ignore[attr-defined, no-any-return]
-            self.metric_constants(), self.metric, inverse_temperature
-        )
-
-    def lipschitz_at(self, thetas: Floats) -> Floats:
-        """Return ℓ(θ), the Lipschitz constant of x ↦ log p_θ(x) under the metric, for each row of ``thetas``."""
-        raise PremiseError(f"lipschitz_at: {self.name} does not state the Lipschitz constant of a parameter")
-
-    def prior_mass_below(self, lipschitz: float) -> float:
-        """Return ξ(Θ_L), the prior mass of the parameters with ℓ(θ) ≤ L (a lower bound)."""
-        raise PremiseError(f"prior_mass_below: {self.name} does not state the mass of Lipschitz parameters")
-
-    def ranges(self, replace: float, single: float, rows_per_person: int) -> dict[str, Any]:
-        """Return the range constants of one person, from those of a replaced record and of an added one.
-
-        A person with up to k records may be replaced by one with fewer: up to k replacements, or removals for the rest.
-        """
-        pair = replace if rows_per_person == 1 else max(replace, single)
-        return {"difference_range": up(pair * rows_per_person), "loss_range": up(single * rows_per_person)}
-
-    def block_ranges(self, widths: Sequence[float], rows_per_person: int) -> dict[str, Any]:
-        """Return the same per independent block of parameters: 2w for a replaced record, w for an added one, times the rows.
-
-        All rows of a person may vary the same block, so each block's range is multiplied.
-        """
-        if len(widths) == 1:
-            return self.ranges(2 * widths[0], widths[0], rows_per_person)
-        single = tuple(up(width * rows_per_person) for width in widths)
-        return {"difference_range": tuple(2 * width for width in single), "loss_range": single}
+        return LipschitzMetric().metric_guarantee(self.metric_constants(), self.metric, inverse_temperature)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe._numerics import up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import fail, positive, real
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_response
 from gibbsafe.domains.column import Column
-from gibbsafe.models.base import Model, register
-from gibbsafe.models.families.family import Family
+from gibbsafe.models.base import register
+from gibbsafe.models.capabilities import IsLikelihood, LipschitzParameters
+from gibbsafe.models.families.family import Family, ranges_of
 from gibbsafe.models.families.states import check_states, count_states, encode_states, levels_of
 from gibbsafe.posteriors.exact_law import needed_bits
 from gibbsafe.posteriors.finite import FinitePosterior
@@ -36,7 +36,7 @@ MOST_PAIRS = 20_000_000
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class FiniteFamily(Family):
+class FiniteFamily(Family, IsLikelihood, LipschitzParameters):
     """Outcomes x with probabilities p_θ(x) from a table with one row per parameter (Dimitrakakis et al. 2017, Examples 1 and 2).
 
     Args:
@@ -53,8 +53,7 @@ class FiniteFamily(Family):
     """
 
     name = "FiniteFamily"
-    is_likelihood = True
-    metric: ClassVar[Metric] = Metric.hamming()
+    metric = Metric.hamming()
     prior_fields = ("points", "prior")
     points: tuple[float, ...]
     likelihood: tuple[tuple[float, ...], ...]
@@ -88,7 +87,7 @@ class FiniteFamily(Family):
             object.__setattr__(self, name, value)
 
     @staticmethod
-    def _numbers(name: str, values: Any, least: float = -math.inf) -> tuple[float, ...]:
+    def _numbers(name: str, values: object, least: float = -math.inf) -> tuple[float, ...]:
         """Return finite numbers above ``least``."""
         if not isinstance(values, tuple | list):
             fail(name, values, "a list of numbers")
@@ -113,7 +112,7 @@ class FiniteFamily(Family):
         return np.asarray(np.log(np.array(self.likelihood)))
 
     @property
-    def _labels(self) -> tuple[Any, ...]:
+    def _labels(self) -> tuple[object, ...]:
         assert isinstance(self.outcomes, tuple)
         return self.outcomes
 
@@ -147,7 +146,7 @@ class FiniteFamily(Family):
             fail("likelihood", self.likelihood, "different for some parameters: otherwise there is nothing to learn")
         rounding = self._rounding
         return Constants(
-            **self.ranges(up(up(replaced + rounding)), up(up(single + rounding)), rows_per_person),
+            **ranges_of(up(up(replaced + rounding)), up(up(single + rounding)), rows_per_person),
             metric_lipschitz=up(up(up(largest + rounding))),
             metric_diameter=1.0 if rows_per_person == 1 else None,
             n=n if adjacency == Adjacency.REPLACE_ONE else None,
@@ -178,37 +177,37 @@ class FiniteFamily(Family):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the code of every record's outcome."""
         values = read_response(data, self.target)
         codes = encode_states(values, self._labels, options.on_invalid, self.target)
         return Blocks(codes[:, None])
 
-    def posterior(self, data: Blocks, stage: Stage, centre: Floats) -> FinitePosterior:
+    def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> FinitePosterior:
         """Return log prior + β Σ counts·log-likelihood for every parameter; how many bits the weights have is public."""
         counts, beta = count_states(data, len(self._labels)), stage.inverse_temperature
         bits = needed_bits(beta * min(self._widths[:2]))
         return FinitePosterior(np.array(self.points), np.log(np.array(self.prior)), self._log, counts, beta, bits)
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return one record of the pair of outcomes that a draw tells apart best."""
         gaps = self._log[:, :, None] - self._log[:, None, :]
         widths = gaps.max(axis=0) - gaps.min(axis=0)
         pair = np.unravel_index(int(widths.argmax()), widths.shape)
         return [np.array([self._labels[int(code)]]) for code in pair]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic outcomes under the nearest parameter."""
         row = int(np.abs(np.array(self.points) - float(draw[0])).argmin())
         chances = np.array(self.likelihood[row])
         return np.array(self._labels)[generator.choice(len(self._labels), size=rows, p=chances / chances.sum())]
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Model:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the family for a study's target column of declared levels."""
         return cls(**{"outcomes": levels_of(features, target, cls.name), "target": target and target.name, **options})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         assert self.prior is not None
         return {

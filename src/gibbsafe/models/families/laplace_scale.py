@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,10 +28,9 @@ class LaplaceScale(LocatedRateFamily):
     """
 
     name = "LaplaceScale"
-    is_likelihood = True
     power = 1.0
     parameter = "inverse_scale"
-    metric: ClassVar[Metric] = Metric.absolute()
+    metric = Metric.absolute()
 
     @property
     def statistic_bounds(self) -> tuple[float, float]:
@@ -48,6 +46,6 @@ class LaplaceScale(LocatedRateFamily):
         """Return |x − location|."""
         return np.abs(records - self.location)
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return synthetic records, not clipped to the bound."""
         return generator.laplace(self.location, 1 / float(draw[0]), rows)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe._numerics import up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import count, fail, positive
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_states
 from gibbsafe.domains.column import Column, no_target
-from gibbsafe.models.base import Model, register
+from gibbsafe.models.base import register
 from gibbsafe.models.families.states import check_states, encode_columns, sample_states
 from gibbsafe.models.families.tables import TableFamily, check_smallest, smallest_for
 from gibbsafe.posteriors.tables import Table
@@ -26,7 +25,7 @@ from gibbsafe.privacy import BoundedRange, Budget, Metric
 __all__ = ["MarkovChain"]
 
 
-def _changed_states(x: Any, y: Any) -> float:
+def _changed_states(x: object, y: object) -> float:
     return float(2 * (np.asarray(x) != np.asarray(y)).sum())
 
 
@@ -49,8 +48,7 @@ class MarkovChain(TableFamily):
     """
 
     name = "MarkovChain"
-    is_likelihood = True
-    metric: ClassVar[Metric] = Metric("changed states, twice", _changed_states)
+    metric = Metric("changed states, twice", _changed_states)
     states: tuple[Any, ...] | int
     length: int
     smallest_probability: float
@@ -69,7 +67,7 @@ class MarkovChain(TableFamily):
                 fail("time_names", self.time_names, f"{self.length} different names, one per time point")
 
     @property
-    def _states(self) -> tuple[Any, ...]:
+    def _states(self) -> tuple[object, ...]:
         assert isinstance(self.states, tuple)
         return self.states
 
@@ -114,28 +112,28 @@ class MarkovChain(TableFamily):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the codes of every trajectory."""
         columns = read_states(data, self.time_names)
         names = self.time_names or tuple(f"time {time}" for time in range(self.length))
         return Blocks(encode_columns(columns, dict.fromkeys(names, self._states), options.on_invalid))
 
-    def count_cells(self, data: Blocks) -> Floats:
+    def count_cells(self, data: RowBlocks) -> Floats:
         """Return how often each start and each transition occurs."""
         size = len(self._states)
 
-        def counts(rows: npt.NDArray[Any], _: object) -> tuple[Floats]:
+        def counts(rows: Values, _: object) -> tuple[Floats]:
             moves = rows[:, :-1].astype(np.int64) * size + rows[:, 1:]
             start = np.bincount(rows[:, 0], minlength=size)
             return (np.concatenate([start, np.bincount(moves.ravel(), minlength=size * size)]),)
 
         return np.asarray(data.reduce(counts)[0], dtype=np.float64)
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return trajectories that stay in the first state and in the last."""
         return [np.array([[state] * self.length]) for state in (self._states[0], self._states[-1])]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic trajectories."""
         size = len(self._states)
         start, moves = np.asarray(draw)[:size], np.asarray(draw)[size:].reshape(size, size)
@@ -146,7 +144,7 @@ class MarkovChain(TableFamily):
         return np.array(self._states)[codes]
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Model:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the chain over a study's columns, one per time point in order, all with the same declared levels."""
         no_target(target, cls.name)
         levels = {column.levels for column in features}
@@ -155,7 +153,7 @@ class MarkovChain(TableFamily):
         names = tuple(column.name for column in features)
         return cls(**{"states": levels.pop(), "length": len(names), "time_names": names, **options})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return {
             "name": self.name,

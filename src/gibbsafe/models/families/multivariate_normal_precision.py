@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from gibbsafe._numerics import down, up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import choice, count, fail, non_negative, positive, real
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_rows
 from gibbsafe.domains.ball import clip_rows
 from gibbsafe.domains.column import Column, check_names, no_target, only_numbers
 from gibbsafe.domains.numbers import as_matrix, require_finite
 from gibbsafe.errors import PremiseError
-from gibbsafe.models.base import Model, register
-from gibbsafe.models.families.family import Family
+from gibbsafe.models.base import register
+from gibbsafe.models.capabilities import IsLikelihood, LipschitzParameters, StatesLean, StatesSpread
+from gibbsafe.models.families.family import Family, ranges_of
 from gibbsafe.models.families.rate_family import check_positive_trim, single_range, widest_trim
 from gibbsafe.posteriors.precision import PrecisionPosterior, unpacked
 from gibbsafe.posteriors.stage import Stage
@@ -39,7 +39,7 @@ class _OuterProducts:
 
     distances: bool
 
-    def __call__(self, x: Any, y: Any) -> float:
+    def __call__(self, x: object, y: object) -> float:
         a, b = np.atleast_2d(np.asarray(x, dtype=float)), np.atleast_2d(np.asarray(y, dtype=float))
         outer = np.linalg.norm(a[:, :, None] * a[:, None, :] - b[:, :, None] * b[:, None, :], axis=(1, 2))
         return float((outer + 2 * self.distances * np.linalg.norm(a - b, axis=1)).sum())
@@ -47,7 +47,7 @@ class _OuterProducts:
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class MultivariateNormalPrecision(Family):
+class MultivariateNormalPrecision(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSpread):
     """Records x with ‖x‖ ≤ ``bound`` from N(mean, A⁻¹), c₁I ≤ A ≤ c₂I (Dimitrakakis et al. 2017, Lemma 23; E18).
 
     The prior has density ∝ |A|^{(ν−d−1)/2} e^{−ψ tr A/2} between the trim points: a Wishart restricted to them, uniform by
@@ -66,7 +66,6 @@ class MultivariateNormalPrecision(Family):
     """
 
     name = "MultivariateNormalPrecision"
-    is_likelihood = True
     prior_fields = ("trim", "degrees_of_freedom", "prior_scale", "structure")
     typical_case = "if the precision is in the middle of the trim"
     dimension: int
@@ -134,6 +133,11 @@ class MultivariateNormalPrecision(Family):
         return "a draw is outside the trim" if eigenvalues.min() < low - room or eigenvalues.max() > high + room else None
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The trim, of each entry of a diagonal."""
+        return self.trim
+
+    @property
     def resolution(self) -> float:
         """The width of the trim."""
         return self.trim[1] - self.trim[0]
@@ -154,7 +158,7 @@ class MultivariateNormalPrecision(Family):
         others = up(0.5 * (self.dimension - 1) * math.log1p(up(high - low) / low))
         single = up(up(others + single_range(self.trim, 0.5, (0.0, up(0.5 * self.radius**2)))))
         return Constants(
-            **self.ranges(up(up(self.resolution) * self._range_per_width), single, rows_per_person),
+            **ranges_of(up(up(self.resolution) * self._range_per_width), single, rows_per_person),
             metric_lipschitz=up(up(0.5 * math.sqrt(self.dimension) * high * max(1.0, self._mean_norm))),
             metric_diameter=self.diameter if rows_per_person == 1 else None,
             n=n if adjacency == Adjacency.REPLACE_ONE else None,
@@ -162,7 +166,7 @@ class MultivariateNormalPrecision(Family):
         )
 
     @cached_property
-    def metric(self) -> Metric:  # type: ignore[override]
+    def metric(self) -> Metric:
         """The paper's ‖xxᵀ − yyᵀ‖_F + 2‖x − y‖; without the second term where the mean is 0."""
         away = self._mean_norm > 0
         return Metric("outer products and distances" if away else "outer products", _OuterProducts(away))
@@ -196,14 +200,14 @@ class MultivariateNormalPrecision(Family):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return records clipped to the ball, less the mean."""
         features = read_rows(data, self.feature_names, options.on_invalid)
         matrix = as_matrix(features, self.dimension, on_invalid=options.on_invalid)
         matrix = require_finite(matrix, 0.0 if options.on_invalid == "replace" else None)
         return Blocks(clip_rows(np.array(matrix), self.bound) - np.array(self.mean))
 
-    def posterior(self, data: Blocks, stage: Stage, centre: Floats) -> PrecisionPosterior:
+    def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> PrecisionPosterior:
         """Return power (ν − d − 1 + βn)/2 and scale ψI + βΣ(x − mean)(x − mean)ᵀ."""
         assert self.degrees_of_freedom is not None
         (total,) = data.reduce(lambda rows, _: (rows.T @ rows,))
@@ -212,24 +216,29 @@ class MultivariateNormalPrecision(Family):
         scale = self.prior_scale * np.eye(self.dimension) + beta * total
         return PrecisionPosterior(power, scale, self.trim, self._diagonal)
 
-    def typical_sd(self, n: int, stage: Stage) -> float:
+    def lean(self, draws: Floats) -> Floats:
+        """Return ½(d + 1) log|A|, as a gamma's log θ."""
+        matrices = unpacked(draws, self.dimension, self._diagonal)
+        return np.asarray(0.5 * (self.dimension + 1) * np.linalg.slogdet(matrices)[1])
+
+    def typical_sd(self, n: int, inverse_temperature: float) -> float:
         """Return θ√(2/(βn + 2)) at the middle of the trim, and at most the standard deviation of a uniform on the trim."""
         middle = sum(self.trim) / 2
-        return min(middle * math.sqrt(2 / (stage.inverse_temperature * n + 2)), self.resolution / math.sqrt(12))
+        return min(middle * math.sqrt(2 / (inverse_temperature * n + 2)), self.resolution / math.sqrt(12))
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return records of full length along the first two axes, both ways, and the centre."""
         axes = np.eye(min(2, self.dimension), self.dimension) * self.bound
         return [row[None] for row in (*axes, *-axes, np.zeros(self.dimension))]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic records, not clipped to the bound."""
         precision = unpacked(np.atleast_2d(draw), self.dimension, self._diagonal)[0]
         factor = np.linalg.cholesky(np.linalg.inv(precision))
         return np.asarray(np.array(self.mean) + generator.standard_normal((rows, self.dimension)) @ factor.T)
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Model:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the family over a study's numbers; their bounds give the bound on a record's norm."""
         no_target(target, cls.name)
         ends = [column.interval for column in only_numbers(features)]
@@ -237,7 +246,7 @@ class MultivariateNormalPrecision(Family):
         names = tuple(column.name for column in features)
         return cls(**{"dimension": len(names), "bound": bound, "feature_names": names, **options})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         declared = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"name": self.name} | {key: list(value) if isinstance(value, tuple) else value for key, value in declared.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from gibbsafe.privacy import Metric
 __all__ = ["NormalPrecision"]
 
 
-def _square_distance(x: Any, y: Any) -> float:
+def _square_distance(x: object, y: object) -> float:
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     return float((np.abs(a**2 - b**2) + 2 * np.abs(a - b)).sum())
 
@@ -35,10 +34,9 @@ class NormalPrecision(LocatedRateFamily):
     """
 
     name = "NormalPrecision"
-    is_likelihood = True
     power = 0.5
     parameter = "precision"
-    metric: ClassVar[Metric] = Metric("squares and distances", _square_distance)
+    metric = Metric("squares and distances", _square_distance)
 
     @property
     def statistic_bounds(self) -> tuple[float, float]:
@@ -60,6 +58,6 @@ class NormalPrecision(LocatedRateFamily):
         """Return ½(x − location)²."""
         return np.asarray(0.5 * np.square(records - self.location))
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return synthetic records, not clipped to the bound."""
         return generator.normal(self.location, 1 / math.sqrt(float(draw[0])), rows)

@@ -13,22 +13,22 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from gibbsafe._numerics import FLOOR, down, log_excess, up
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import fail, non_negative, positive, real
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_response
 from gibbsafe.domains.column import Column, no_features
 from gibbsafe.domains.numbers import as_column, require_finite
-from gibbsafe.models.base import Model
-from gibbsafe.models.families.family import Family, check_trim
+from gibbsafe.models.capabilities import IsLikelihood, LipschitzParameters, StatesLean, StatesSpread
+from gibbsafe.models.families.family import Family, check_trim, ranges_of
 from gibbsafe.posteriors.gamma import GammaPosterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.posteriors.trimmed import TrimmedGamma
@@ -41,7 +41,7 @@ __all__ = ["LocatedRateFamily", "RateFamily", "check_positive_trim", "single_ran
 LARGEST_LOG = 700.0
 
 
-def check_positive_trim(trim: Any) -> tuple[float, float]:
+def check_positive_trim(trim: object) -> tuple[float, float]:
     """Return trim points 0 < c₁ < c₂ of a rate or precision."""
     low, high = check_trim("trim", trim, 0.0, math.inf)
     if low == 0:
@@ -81,7 +81,7 @@ def single_range(trim: tuple[float, float], power: float, statistic: tuple[float
 
 
 @dataclass(frozen=True, kw_only=True)
-class RateFamily(Family):
+class RateFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSpread):
     """Records with −log-likelihood θ·t(x) − m log θ, prior Gamma(shape, rate) on ``trim`` = (c₁, c₂), 0 < c₁ < c₂.
 
     ``bound`` is the public bound B of a record: values beyond it are clipped.
@@ -121,6 +121,11 @@ class RateFamily(Family):
         return -self.bound
 
     @property
+    def middle(self) -> float:
+        """Where the statistic is least, if that is a record: the location, where there is one."""
+        return 0.0
+
+    @property
     def lipschitz_factor(self) -> float:
         """k with ℓ(θ) = kθ under the family's metric."""
         return 1.0
@@ -138,6 +143,11 @@ class RateFamily(Family):
         return (self.parameter,)
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The trim."""
+        return self.trim
+
+    @property
     def resolution(self) -> float:
         """The width of the trim."""
         return self.trim[1] - self.trim[0]
@@ -150,7 +160,7 @@ class RateFamily(Family):
         replaced = up(up(self.resolution) * up(high - low))
         single = single_range(self.trim, self.power, (low, high))
         return Constants(
-            **self.ranges(replaced, single, rows_per_person),
+            **ranges_of(replaced, single, rows_per_person),
             metric_lipschitz=up(self.lipschitz_factor * self.trim[1]),
             metric_diameter=self.diameter if alone else None,
             **(self._stochastic(public_n) if alone else {}),
@@ -158,7 +168,7 @@ class RateFamily(Family):
             dimension=1,
         )
 
-    def _stochastic(self, n: int | None) -> dict[str, Any]:
+    def _stochastic(self, n: int | None) -> JSON:
         """Return c, L₀ and C of Assumption 2 for n records; C, which grows with n, only while it is a number.
 
         c is the hazard of the trimmed prior at c₁ for shapes from 1 on, which increases, and otherwise the prior's rate, below
@@ -166,7 +176,7 @@ class RateFamily(Family):
         the log-likelihood of n records, and at most the nth power of the corrected lemmas' constant (E15, E17).
         """
         factor, (low, high) = self.lipschitz_factor, self.statistic_bounds
-        stated: dict[str, Any] = {"stochastic_floor": up(factor * self.trim[0])}
+        stated: JSON = {"stochastic_floor": up(factor * self.trim[0])}
         hazard = self.rate
         if self.shape >= 1:
             hazard = math.exp(min(LARGEST_LOG, float(TrimmedGamma(self.shape, self.rate, *self.trim).log_hazard[0])))
@@ -198,7 +208,7 @@ class RateFamily(Family):
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the statistic of every record, clipped to the bound; what is outside the support is refused or replaced."""
         raw = read_response(data, self.target)
         records = as_column(raw, self.target, options.on_invalid)
@@ -212,26 +222,30 @@ class RateFamily(Family):
         """Return records of the likelihood's support; all real numbers unless a subclass says otherwise."""
         return records
 
-    def posterior(self, data: Blocks, stage: Stage, centre: Floats) -> GammaPosterior:
+    def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> GammaPosterior:
         """Return Gamma(shape + βmn, rate + βΣt) on the trim."""
         (total,) = data.reduce(lambda rows, _: (float(rows.sum()),))
         beta = stage.inverse_temperature
         return GammaPosterior(self.shape + beta * self.power * data.n_rows, self.rate + beta * total, *self.trim)
 
-    def typical_sd(self, n: int, stage: Stage) -> float:
+    def lean(self, draws: Floats) -> Floats:
+        """Return log θ: a mean (shape + m)/T is m/T for shape 0."""
+        return np.log(draws[:, 0])
+
+    def typical_sd(self, n: int, inverse_temperature: float) -> float:
         """Return θ/√(shape + βmn) at the middle of the trim, and at most the standard deviation of a uniform on the trim."""
         middle = sum(self.trim) / 2
-        spread = middle / math.sqrt(self.shape + stage.inverse_temperature * self.power * n)
+        spread = middle / math.sqrt(self.shape + inverse_temperature * self.power * n)
         return min(spread, self.resolution / math.sqrt(12))
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return records with the smallest and the largest statistic."""
-        points = np.array([self.lowest, self.bound, min(max(getattr(self, "location", 0.0), self.lowest), self.bound)])
+        points = np.array([self.lowest, self.bound, min(max(self.middle, self.lowest), self.bound)])
         statistics = self.statistic(points)
         return [points[[int(statistics.argmin())]], points[[int(statistics.argmax())]]]
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Model:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the family for a study's target: a number whose bounds give the bound of a record."""
         no_features(features, cls.name)
         if target is None or target.kind != "number":
@@ -239,7 +253,7 @@ class RateFamily(Family):
         interval = target.interval
         return cls(**{"target": target.name, "bound": max(abs(interval.low), abs(interval.high)), **options})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         declared = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"name": self.name} | declared | {"trim": list(self.trim)}
@@ -254,3 +268,8 @@ class LocatedRateFamily(RateFamily):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "location", real("location", self.location))
+
+    @property
+    def middle(self) -> float:
+        """The location."""
+        return self.location

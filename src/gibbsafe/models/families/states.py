@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Floats, Values
 from gibbsafe._validate import count, fail
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.domains.column import Column, no_features
 from gibbsafe.domains.numbers import equals
 from gibbsafe.errors import DomainError
@@ -24,7 +24,7 @@ MOST_STATES = 2**15 - 1
 ENCODED_ROWS = 16_384
 
 
-def check_states(name: str, states: Any) -> tuple[Any, ...]:
+def check_states(name: str, states: object) -> tuple[object, ...]:
     """Return declared states; a whole number S stands for 0, …, S − 1."""
     if isinstance(states, int) and not isinstance(states, bool):
         if count(name, states, least=2) > MOST_STATES:
@@ -41,7 +41,7 @@ def check_states(name: str, states: Any) -> tuple[Any, ...]:
     return listed
 
 
-def levels_of(features: Sequence[Column], target: Column | None, model: str) -> tuple[Any, ...]:
+def levels_of(features: Sequence[Column], target: Column | None, model: str) -> tuple[object, ...]:
     """Return the levels of a study's target column, for a model that reads nothing else."""
     no_features(features, model)
     if target is None or target.levels is None:
@@ -49,7 +49,9 @@ def levels_of(features: Sequence[Column], target: Column | None, model: str) -> 
     return target.levels
 
 
-def encode_states(values: Any, states: tuple[Any, ...], on_invalid: str, name: str, first: int = 0) -> npt.NDArray[np.int16]:
+def encode_states(
+    values: object, states: tuple[object, ...], on_invalid: str, name: str, first: int = 0
+) -> npt.NDArray[np.int16]:
     """Return the position of every value among the declared states; others are refused, or read as the first.
 
     ``first`` is the number of the first value's row in what the user sees.
@@ -71,7 +73,7 @@ def encode_states(values: Any, states: tuple[Any, ...], on_invalid: str, name: s
     return codes
 
 
-def encode_columns(columns: Sequence[Any], declared: Mapping[str, tuple[Any, ...]], on_invalid: str) -> npt.NDArray[Any]:
+def encode_columns(columns: Sequence[object], declared: Mapping[str, tuple[object, ...]], on_invalid: str) -> Values:
     """Return the codes (n, columns) of several columns, each with its name and declared states.
 
     Codes are kept column by column, as they are counted; rows are taken in pieces, so that an array of rows is read once.
@@ -88,12 +90,12 @@ def encode_columns(columns: Sequence[Any], declared: Mapping[str, tuple[Any, ...
     return codes
 
 
-def _as_column(values: Any) -> npt.NDArray[Any]:
+def _as_column(values: Any) -> Values:
     """Return a column as a NumPy array, also one of an Arrow table."""
     return np.asarray(values.to_numpy() if hasattr(values, "chunks") else values)
 
 
-def _codes(array: npt.NDArray[Any], states: tuple[Any, ...]) -> npt.NDArray[np.int16]:
+def _codes(array: Values, states: tuple[object, ...]) -> npt.NDArray[np.int16]:
     """Return the position of every value, −1 for unknown ones."""
     if array.dtype.kind in "iu" and states == tuple(range(len(states))):  # codes already, as large tables have
         return np.where((array >= 0) & (array < len(states)), array, -1).astype(np.int16)
@@ -103,10 +105,10 @@ def _codes(array: npt.NDArray[Any], states: tuple[Any, ...]) -> npt.NDArray[np.i
     return codes
 
 
-def count_states(data: Blocks, states: int) -> Floats:
+def count_states(data: RowBlocks, states: int) -> Floats:
     """Return how often each code occurs in the only column of encoded records."""
 
-    def counts(rows: npt.NDArray[Any], _: object) -> tuple[Any]:
+    def counts(rows: Values, _: object) -> tuple[Any]:
         return (np.bincount(rows[:, 0], minlength=states),)
 
     return np.asarray(data.reduce(counts)[0], dtype=np.float64)

@@ -9,16 +9,16 @@ Lemma 24; erratum E19).
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from gibbsafe._numerics import down, up
 from gibbsafe._types import Floats
 from gibbsafe._validate import fail, positive, real
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.errors import PremiseError
-from gibbsafe.models.families.family import Family
+from gibbsafe.models.capabilities import IsLikelihood, LipschitzParameters, StatesLean, StatesSpread
+from gibbsafe.models.families.family import Family, block_ranges
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.posteriors.tables import TOLERANCE, Table, TablesPosterior, log_odds_width
 from gibbsafe.privacy import Adjacency, BoundedRange, Budget
@@ -27,7 +27,7 @@ from gibbsafe.theorems import Constants, get
 __all__ = ["TableFamily", "check_smallest", "smallest_for"]
 
 
-def check_smallest(name: str, smallest: Any, states: int) -> float:
+def check_smallest(name: str, smallest: object, states: int) -> float:
     """Return a smallest probability e with 0 < e < 1/S; at 1/S nothing would be left to learn."""
     value = positive(name, smallest)
     if value * states >= 1:
@@ -50,10 +50,11 @@ def smallest_for(budget: Budget, states: int, factors: int, draws: int = 1) -> f
     return smallest
 
 
-class TableFamily(Family):
+class TableFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSpread):
     """A family whose parameters are tables and whose records are products of ``factors`` of their probabilities."""
 
     prior_fields = ("concentration", "smallest_probability")
+    typical_case = "if states and contexts are equally frequent"
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -69,7 +70,7 @@ class TableFamily(Family):
         """
         raise NotImplementedError
 
-    def count_cells(self, data: Blocks) -> Floats:
+    def count_cells(self, data: RowBlocks) -> Floats:
         """Return how often each probability occurs as a factor of the records."""
         raise NotImplementedError
 
@@ -93,7 +94,7 @@ class TableFamily(Family):
         """Return 2w per table for a replaced record and w for an added one; L = max w under the family's metric."""
         alone = rows_per_person == 1
         return Constants(
-            **self.block_ranges(self.block_widths, rows_per_person),
+            **block_ranges(self.block_widths, rows_per_person),
             metric_lipschitz=up(max(table.width for table in self.tables)),
             metric_diameter=self.diameter if alone else None,
             n=n if adjacency == Adjacency.REPLACE_ONE else None,
@@ -109,7 +110,7 @@ class TableFamily(Family):
         """Return the claim for a change that touches factors of this total width: bounded range 2β·width."""
         return BoundedRange(up(up(2 * positive("inverse_temperature", inverse_temperature) * width)))
 
-    def posterior(self, data: Blocks, stage: Stage, centre: Floats) -> TablesPosterior:
+    def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> TablesPosterior:
         """Return truncated Dirichlet posteriors: concentration + β·count per cell."""
         return TablesPosterior(self.tables, stage.inverse_temperature * self.count_cells(data))
 
@@ -123,13 +124,15 @@ class TableFamily(Family):
         """Return 1 from the largest Lipschitz constant on, and below it the lower bound 0."""
         return 1.0 if real("lipschitz", lipschitz) >= max(down(table.width) for table in self.tables) else 0.0
 
-    def typical_sd(self, n: int, stage: Stage) -> float | None:
+    def lean(self, draws: Floats) -> Floats:
+        """Return Σ log θ: a mean (a + s)/(a + b + m) is s/m for a = b = 0."""
+        return np.asarray(np.log(draws).sum(axis=1))
+
+    def typical_sd(self, n: int, inverse_temperature: float) -> float:
         """Return the standard deviation of a probability ½ or 1/S with its share of the records, over all tables."""
         spreads = []
         for table in self.tables:
             share = 1 / table.states
-            seen = table.concentration * table.states + stage.inverse_temperature * n / table.contexts
+            seen = table.concentration * table.states + inverse_temperature * n / table.contexts
             spreads.append(min(math.sqrt(share * (1 - share) / (seen + 1)), (1 - table.states * table.smallest) / 2))
         return max(spreads)
-
-    typical_case = "if states and contexts are equally frequent"

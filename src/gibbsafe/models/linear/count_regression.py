@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe._validate import count, positive
 from gibbsafe.domains.column import Column
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.negative_binomial import NegativeBinomialLoss
 from gibbsafe.models.base import register
+from gibbsafe.models.capabilities import IsLikelihood, Predicts, Simulates
 from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.models.linear.regressor import read_response
 
@@ -27,7 +27,7 @@ LARGEST_MEAN = 1e12
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class CountRegression(LinearModel):
+class CountRegression(LinearModel, IsLikelihood, Predicts, Simulates):
     """Counts y in 0..``cap``, negative binomial with mean e^{xᵀθ} and size ``dispersion`` r (variance μ + μ²/r), both public.
 
     The loss is max(cap, r)-Lipschitz and (cap + r)/4-smooth in xᵀθ, with |f‴| ≤ f″ (`gibbsafe.losses.negative_binomial`). Every
@@ -40,7 +40,7 @@ class CountRegression(LinearModel):
     """
 
     name = "CountRegression"
-    is_likelihood = True
+    simulates_responses = True
     cap: int
     dispersion: float = 1.0
 
@@ -50,7 +50,7 @@ class CountRegression(LinearModel):
         object.__setattr__(self, "dispersion", positive("dispersion", self.dispersion))
 
     @classmethod
-    def _of_target(cls, target: Column) -> dict[str, Any]:
+    def _of_target(cls, target: Column) -> JSON:
         return {**super()._of_target(target), "cap": math.floor(target.interval.high)}
 
     @property
@@ -58,23 +58,23 @@ class CountRegression(LinearModel):
         """Negative binomial loss of the log mean."""
         return NegativeBinomialLoss(self.cap, self.dispersion)
 
-    def _encode_response(self, response: Any, on_invalid: str) -> Floats:
+    def _encode_response(self, response: object, on_invalid: str) -> Floats:
         return np.clip(read_response(response, 0.0 if on_invalid == "replace" else None), 0.0, float(self.cap))
 
-    def _extreme_responses(self) -> tuple[Any, ...]:
+    def _extreme_responses(self) -> tuple[object, ...]:
         return 0.0, float(self.cap)
 
-    def predict(self, features: Any, draws: Floats) -> Floats:
+    def predict(self, features: object, draws: Floats) -> Floats:
         """Return the mean count of each row, averaged over draws in the user's units."""
         predictors = self.encode_features(features) @ self.from_original(draws).T
         return np.asarray(np.exp(np.minimum(predictors, LARGEST_PREDICTOR)).mean(axis=1))
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return a synthetic count for each row of features, at most the cap."""
         means = np.minimum(self.predict(features, np.atleast_2d(draw)), LARGEST_MEAN)
         counts = generator.negative_binomial(self.dispersion, self.dispersion / (self.dispersion + means), rows)
         return np.minimum(counts, self.cap).astype(np.float64)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return self._declaration(cap=self.cap, dispersion=self.dispersion)

@@ -22,9 +22,6 @@ class Hinge(LinearClassifier):
     """
 
     name = "Hinge"
-    is_likelihood = False
-    samplers = ("inverse-cdf",)
-    sampler_remedy = "; the loss has a kink: use SoftHinge, its smoothed form, for several parameters or samplers"
 
     @property
     def loss(self) -> Loss:
@@ -41,9 +38,6 @@ class QuantileRegression(LinearQuantileModel):
     """
 
     name = "QuantileRegression"
-    is_likelihood = False
-    samplers = ("inverse-cdf",)
-    sampler_remedy = "; the loss has a kink: use SoftQuantileRegression, its smoothed form, for several parameters or samplers"
 
     @property
     def loss(self) -> Loss:

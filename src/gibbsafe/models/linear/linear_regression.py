@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe._validate import fail, positive
 from gibbsafe.domains.column import Column
 from gibbsafe.domains.interval import Interval
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.squared import SquaredLoss
 from gibbsafe.models.base import register
+from gibbsafe.models.capabilities import IsLikelihood, Predicts, Simulates
 from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.models.linear.regressor import read_response
+from gibbsafe.models.units import Units
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants
 
@@ -42,7 +43,7 @@ def squared_loss_difference(radius: float, largest: float, parameters: int) -> f
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class LinearRegression(LinearModel):
+class LinearRegression(LinearModel, IsLikelihood, Predicts, Simulates):
     """A bounded numeric response with squared loss ½(y − xᵀθ)² on the ball |θ| ≤ B: Lipschitz only because all are bounded.
 
     Args:
@@ -62,8 +63,7 @@ class LinearRegression(LinearModel):
     """
 
     name = "LinearRegression"
-    is_likelihood = True
-    samplers = ("proximal", "langevin")
+    simulates_responses = True
     response_bounds: tuple[float, float]
     parameter_radius: float | None = None
 
@@ -78,7 +78,7 @@ class LinearRegression(LinearModel):
         object.__setattr__(self, "parameter_radius", positive("parameter_radius", radius))
 
     @classmethod
-    def _of_target(cls, target: Column) -> dict[str, Any]:
+    def _of_target(cls, target: Column) -> JSON:
         interval = target.interval
         return {**super()._of_target(target), "response_bounds": (interval.low, interval.high)}
 
@@ -120,38 +120,39 @@ class LinearRegression(LinearModel):
             prior_precision=(float(prior_precision.min()),),
         )
 
-    def to_original(self, scaled: Floats) -> Floats:
-        """Undo the joint scaling, and put the response's centre back into the intercept."""
-        draws = super().to_original(scaled)
-        if self.intercept:
-            draws[:, -1] += self.response_centre
-        return draws
+    @property
+    def units(self) -> Units:
+        """The joint scaling; the intercept also carries the response's centre."""
+        return replace(super().units, centre=self.response_centre)
 
-    def from_original(self, original: Floats) -> Floats:
-        """Return the inverse of `to_original`."""
-        draws = np.array(np.atleast_2d(original), dtype=np.float64)
-        if self.intercept:
-            draws[:, -1] -= self.response_centre
-        return super().from_original(draws)
+    @property
+    def largest_dispersion(self) -> float:
+        """The variance of responses at the ends of their bounds, where the loss declares 1."""
+        return self.largest_response**2
 
-    def _encode_response(self, response: Any, on_invalid: str) -> Floats:
+    def follows(self, dispersion: float | None) -> str:
+        """Return that responses are linear, with a variance of the user's or that of their bounds."""
+        stated = "at most that of the response's bounds" if dispersion is None else f"at most {dispersion:g}"
+        return f"responses are linear in the features with independent errors of variance {stated}"
+
+    def _encode_response(self, response: object, on_invalid: str) -> Floats:
         middle = self.response_bounds[0] / 2 + self.response_bounds[1] / 2
         column = read_response(response, middle if on_invalid == "replace" else None)
         return Interval(*self.response_bounds).clip(column) - self.response_centre
 
-    def _extreme_responses(self) -> tuple[Any, ...]:
+    def _extreme_responses(self) -> tuple[object, ...]:
         return self.response_bounds
 
-    def predict(self, features: Any, draws: Floats) -> Floats:
+    def predict(self, features: object, draws: Floats) -> Floats:
         """Return the predictor of each row in the user's units, averaged over draws."""
         mean = self.from_original(draws).mean(axis=0)
         return np.asarray(self.encode_features(features) @ mean + self.response_centre)
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return a synthetic response for each row: the squared loss declares unit variance; clipped to the declared bounds."""
         responses = self.predict(features, np.atleast_2d(draw)) + generator.standard_normal(rows)
         return Interval(*self.response_bounds).clip(responses)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return self._declaration(response_bounds=list(self.response_bounds), parameter_radius=self.parameter_radius)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Floats, Values
 from gibbsafe.domains.labels import Labels
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.logistic import LogisticLoss
 from gibbsafe.models.base import register
+from gibbsafe.models.capabilities import IsLikelihood, PredictsProbabilities, Simulates
 from gibbsafe.models.linear.classifier import LinearClassifier
 
 __all__ = ["LogisticRegression"]
@@ -25,7 +24,7 @@ ONE_FEATURE = 1.0516340
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class LogisticRegression(LinearClassifier):
+class LogisticRegression(LinearClassifier, IsLikelihood, PredictsProbabilities, Simulates):
     """Binary outcomes with loss log(1 + exp(−y xᵀθ)): 1-Lipschitz, 1/4-smooth, |f'''| ≤ f'' on rows of norm at most 1.
 
     ``labels=(a, b)`` are declared, not read from the data; b is the positive class. See `LinearModel` for the rest.
@@ -36,7 +35,7 @@ class LogisticRegression(LinearClassifier):
     """
 
     name = "LogisticRegression"
-    is_likelihood = True
+    simulates_responses = True
 
     @property
     def loss(self) -> Loss:
@@ -59,17 +58,17 @@ class LogisticRegression(LinearClassifier):
             return None
         return (ONE_FEATURE * self.domain.radius * self.row_scale,)
 
-    def predict_proba(self, features: Any, draws: Floats) -> Floats:
+    def predict_proba(self, features: object, draws: Floats) -> Floats:
         """Return the probability of (negative, positive) per row, averaged over draws in the user's units."""
         rows = self.encode_features(features)
         positive = expit(rows @ self.from_original(draws).T).mean(axis=1)
         return np.column_stack([1 - positive, positive])
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return a synthetic label for each row of features."""
         chances = self.predict_proba(features, np.atleast_2d(draw))[:, 1]
         return Labels(*self.labels).decode(generator.random(rows) < chances)
 
-    def predict(self, features: Any, draws: Floats) -> npt.NDArray[Any]:
+    def predict(self, features: object, draws: Floats) -> Values:
         """Return the more probable label per row."""
         return Labels(*self.labels).decode(self.predict_proba(features, draws)[:, 1] > 0.5)

@@ -6,13 +6,13 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import count, fail
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import is_table, read_columns, read_records
 from gibbsafe.domains.ball import Ball, clip_rows
@@ -22,6 +22,10 @@ from gibbsafe.domains.encoding import Design
 from gibbsafe.domains.numbers import as_matrix, require_finite
 from gibbsafe.errors import DomainError
 from gibbsafe.models.base import GibbsModel
+from gibbsafe.models.capabilities import BoundedScores, HasCorners, ReadsColumns
+from gibbsafe.models.units import Units
+from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants
 
@@ -29,7 +33,7 @@ __all__ = ["LinearModel"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearModel(GibbsModel):
+class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns):
     """A loss f(xᵀθ) of rows x = (features, 1), scaled jointly so that every row *with its intercept* has norm at most 1.
 
     Args:
@@ -76,7 +80,7 @@ class LinearModel(GibbsModel):
             fail("intercept", self.intercept, "True or False")
         object.__setattr__(self, "feature_names", check_names(self.feature_names, self.dimension))
 
-    def _declare_columns(self, columns: Sequence[Column | Mapping[str, Any]]) -> Design:
+    def _declare_columns(self, columns: Sequence[Column | Document]) -> Design:
         """Return the domain of declared columns; it settles names and dimension."""
         listed = tuple(column if isinstance(column, Column) else Column.from_dict(column) for column in columns)
         domain = Design(listed, self.row_norm)
@@ -89,7 +93,7 @@ class LinearModel(GibbsModel):
         return domain
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the model that a study declares: features by `Design`, the response by the target column."""
         if target is None:
             fail("target", None, f"declared for {cls.name}", "write a [target] table with the name of the response column")
@@ -97,7 +101,7 @@ class LinearModel(GibbsModel):
         return cls(dimension=dimension, columns=tuple(features), target=target.name, **cls._of_target(target), **options)
 
     @classmethod
-    def _of_target(cls, target: Column) -> dict[str, Any]:
+    def _of_target(cls, target: Column) -> JSON:
         """Return what a target column says of the response."""
         if target.kind != "number":
             fail("target", target.name, f"a number for {cls.name}, without labels")
@@ -124,12 +128,11 @@ class LinearModel(GibbsModel):
     def constants(self, prior_precision: Floats, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
         """Return Lipschitz constants per block (features, intercept), smoothness, and the prior's precisions."""
         slope = self.loss.lipschitz * rows_per_person
-        lengths = [self.domain.radius * self.row_scale] + ([self.row_scale] if self.intercept else [])
         precisions = [float(prior_precision[: self.dimension].min())] + ([float(prior_precision[-1])] if self.intercept else [])
         differences = self._difference_blocks(precisions)
         public = adjacency == Adjacency.REPLACE_ONE and n is not None
         return Constants(
-            lipschitz=tuple(slope * length for length in lengths),
+            lipschitz=tuple(slope * length for _, length in self.row_blocks),
             difference_lipschitz=None if differences is None else tuple(rows_per_person * block for block in differences),
             convex=True,
             smoothness=self.loss.smoothness if math.isfinite(self.loss.smoothness) else None,
@@ -140,12 +143,20 @@ class LinearModel(GibbsModel):
             dimension=self.parameters,
         )
 
-    def row_reach(self, prior_precision: Floats) -> float:
-        """Return the same with features and intercept apart, each of bounded length."""
-        if self.ball is not None:
-            return super().row_reach(prior_precision)
-        features = (self.domain.radius * self.row_scale) ** 2 / float(prior_precision[: self.dimension].min())
-        return features + (self.row_scale**2 / float(prior_precision[-1]) if self.intercept else 0.0)
+    @property
+    def row_blocks(self) -> tuple[tuple[int, float], ...]:
+        """Features, and the intercept apart."""
+        features = (self.dimension, self.domain.radius * self.row_scale)
+        return (features, (1, self.row_scale)) if self.intercept else (features,)
+
+    @property
+    def largest_score(self) -> float:
+        """The loss's Lipschitz constant: rows have norm at most 1."""
+        return self.loss.lipschitz
+
+    def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> GibbsPosterior:
+        """Return the posterior of one stage on encoded records."""
+        return self._gibbs_posterior(data, stage, centre)
 
     def _difference_blocks(self, precisions: list[float]) -> tuple[float, ...] | None:
         """Bounds per block on the gradient of a loss difference under whole-row replacement, where they are below 2L.
@@ -155,53 +166,19 @@ class LinearModel(GibbsModel):
         """
         return None
 
-    def _column_scale(self) -> Floats:
-        return self.domain.scale * self.row_scale
-
-    def to_original(self, scaled: Floats) -> Floats:
-        """Undo the joint scaling and the affine map of the bounds."""
-        draws = np.atleast_2d(scaled)
-        coefficients = draws[:, : self.dimension] * self._column_scale()
-        if not self.intercept:
-            return coefficients
-        constant = draws[:, -1] * self.row_scale - coefficients @ self.domain.offset
-        return np.column_stack([coefficients, constant])
-
-    def from_original(self, original: Floats) -> Floats:
-        """Apply them again."""
-        draws = np.atleast_2d(np.asarray(original, dtype=np.float64))
-        features = draws[:, : self.dimension] / self._column_scale()
-        if not self.intercept:
-            return features
-        constant = (draws[:, -1] + draws[:, : self.dimension] @ self.domain.offset) / self.row_scale
-        return np.column_stack([features, constant])
-
-    def reach(self, draws: Floats) -> Floats:
-        """Return Σ_j |terms| of `from_original`: a feature has one, the intercept one per feature and its own."""
-        base = np.abs(self.from_original(np.zeros((1, draws.shape[1]))))
-        size = np.abs(draws)
-        features = size[:, : self.dimension] / np.abs(self._column_scale())
-        if not self.intercept:
-            return np.asarray(features + base)
-        constant = (size[:, -1] + size[:, : self.dimension] @ np.abs(self.domain.offset)) / self.row_scale
-        return np.asarray(np.column_stack([features, constant]) + base)
-
-    def precision_to_original(self, scaled: Floats) -> Floats:
-        """Divide by the squared scale; the intercept's is that of the predictor at the origin of the encoding."""
-        scale = np.append(self._column_scale(), self.row_scale) if self.intercept else self._column_scale()
-        return np.asarray(scaled / scale**2)
-
-    def precision_from_original(self, original: Floats) -> Floats:
-        """Return the inverse of `precision_to_original`."""
-        return np.asarray(original / self.precision_to_original(np.ones(self.parameters)))
+    @property
+    def units(self) -> Units:
+        """The joint scaling and the affine map of the bounds."""
+        scale = self.domain.scale * self.row_scale
+        return Units(np.append(scale, self.row_scale), self.domain.offset) if self.intercept else Units(scale)
 
     # -- records -------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _encode_response(self, response: Any, on_invalid: str) -> Floats:
+    def _encode_response(self, response: object, on_invalid: str) -> Floats:
         """Return the response column as numbers."""
 
-    def encode_features(self, features: Any, on_invalid: str = "error", storage: str = "float64") -> Floats:
+    def encode_features(self, features: object, on_invalid: str = "error", storage: str = "float64") -> Floats:
         """Return scaled rows, intercept appended, each of norm at most 1; used for training and prediction alike."""
         matrix = as_matrix(self._design(features, on_invalid), self.dimension, on_invalid=on_invalid)
         replacement = self.domain.replacement() if on_invalid == "replace" else None
@@ -213,14 +190,14 @@ class LinearModel(GibbsModel):
             rows[:, -1] = np.nextafter(np.asarray(self.row_scale, dtype=storage), np.asarray(0, dtype=storage))  # not above
         return rows
 
-    def _design(self, features: Any, on_invalid: str) -> Any:
+    def _design(self, features: object, on_invalid: str) -> object:
         """Return declared columns, from a table or by name, as numbers; an array is the design matrix itself."""
         if not isinstance(self.domain, Design):
             return features
         named = read_columns(features, self.domain.columns) if is_table(features) else features
         return self.domain.read(named, on_invalid) if isinstance(named, Mapping) else named
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the records as blocks; margin losses carry the label in the row."""
         features, response = read_records(data, self.feature_names, self.target, options.on_invalid, self.columns)
         rows = self.encode_features(features, options.on_invalid, options.storage)
@@ -233,10 +210,10 @@ class LinearModel(GibbsModel):
         return Blocks(rows, targets)
 
     @abstractmethod
-    def _extreme_responses(self) -> tuple[Any, ...]:
+    def _extreme_responses(self) -> tuple[object, ...]:
         """Return the responses at the ends of the declared domain."""
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return rows at the clip along the first axis and the diagonal, and the middle, each with every extreme response."""
         axis, diagonal = np.eye(1, self.dimension)[0], np.ones(self.dimension)
         directions = [axis, -axis] + ([diagonal, -diagonal] if self.dimension > 1 else []) + [0 * axis]
@@ -244,9 +221,9 @@ class LinearModel(GibbsModel):
         rows = [self.domain.offset + direction / max(1.0, float(np.linalg.norm(direction))) * reach for direction in directions]
         return [(row[None], np.array([response])) for row in rows for response in self._extreme_responses()]
 
-    def _declaration(self, **more: Any) -> dict[str, Any]:
+    def _declaration(self, **more: object) -> JSON:
         """Return the declaration common to linear models."""
-        fields: dict[str, Any] = {"name": self.name, "dimension": self.dimension}
+        fields: JSON = {"name": self.name, "dimension": self.dimension}
         if self.columns is not None:
             fields |= {"columns": [column.to_dict() for column in self.columns], "row_norm": self.row_norm}
         elif self.bounds is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from gibbsafe._types import JSON
 from gibbsafe._validate import positive
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.centred import CentredPseudoHuberLoss
@@ -30,7 +30,6 @@ class PseudoHuberRegression(LinearRegressor):
     """
 
     name = "PseudoHuberRegression"
-    is_likelihood = False
     width: float = 1.0
 
     def __post_init__(self) -> None:
@@ -47,6 +46,6 @@ class PseudoHuberRegression(LinearRegressor):
         """The width: the only public unit of the response."""
         return self.width
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return self._declaration(width=self.width)

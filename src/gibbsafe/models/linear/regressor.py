@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from gibbsafe._types import Floats
 from gibbsafe.domains.numbers import as_column, require_finite
+from gibbsafe.models.capabilities import Predicts
 from gibbsafe.models.linear.predictor import LinearModel
 
 __all__ = ["LinearRegressor"]
@@ -19,7 +19,7 @@ FARTHEST = 2.0**80
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearRegressor(LinearModel):
+class LinearRegressor(LinearModel, Predicts):
     """A loss of the residual y − xᵀθ that is Lipschitz in the residual.
 
     The gradient in θ is ψ(y − xᵀθ)x with bounded ψ, whatever y is: **no bound on the response is needed**. Any finite number is
@@ -27,20 +27,20 @@ class LinearRegressor(LinearModel):
     parameters are in the response's units.
     """
 
-    def _encode_response(self, response: Any, on_invalid: str) -> Floats:
+    def _encode_response(self, response: object, on_invalid: str) -> Floats:
         farthest = FARTHEST * self.parameter_scale
         return np.clip(read_response(response, 0.0 if on_invalid == "replace" else None), -farthest, farthest)
 
-    def _extreme_responses(self) -> tuple[Any, ...]:
+    def _extreme_responses(self) -> tuple[object, ...]:
         far = 1e6 * self.parameter_scale
         return -far, far
 
-    def predict(self, features: Any, draws: Floats) -> Floats:
+    def predict(self, features: object, draws: Floats) -> Floats:
         """Return the predictor of each row, averaged over draws in the user's units."""
         return np.asarray(self.encode_features(features) @ self.from_original(draws).mean(axis=0))
 
 
-def read_response(response: Any, replacement: float | None) -> Floats:
+def read_response(response: object, replacement: float | None) -> Floats:
     """Return the response as one column of finite numbers; invalid entries are refused, or replaced by a public value."""
     column = as_column(response, "y", "error" if replacement is None else "replace")
     return require_finite(column[:, None], replacement, "y")[:, 0]

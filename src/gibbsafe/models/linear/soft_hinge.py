@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from gibbsafe._types import JSON
 from gibbsafe._validate import positive
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.soft_step import SoftHingeLoss
@@ -28,7 +28,6 @@ class SoftHinge(LinearClassifier):
     """
 
     name = "SoftHinge"
-    is_likelihood = False
     width: float = 0.5
 
     def __post_init__(self) -> None:
@@ -40,6 +39,6 @@ class SoftHinge(LinearClassifier):
         """Smoothed hinge loss of the margin."""
         return SoftHingeLoss(self.width)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return super().to_dict() | {"width": self.width}

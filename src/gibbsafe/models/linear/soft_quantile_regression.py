@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
+from gibbsafe._types import JSON
 from gibbsafe._validate import open_probability, positive
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.centred import CentredSoftPinballLoss
@@ -52,7 +52,7 @@ class LinearQuantileModel(LinearRegressor):
         constant = 1.0 if of_intercept < of_features else math.sqrt(max(0.0, 1 - (double**2 - 1) * r**2))
         return self.row_scale * double * r, self.row_scale * constant
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return self._declaration(quantile=self.quantile, scale=self.scale)
 
@@ -72,7 +72,6 @@ class SoftQuantileRegression(LinearQuantileModel):
     """
 
     name = "SoftQuantileRegression"
-    is_likelihood = False
     width: float | None = None
 
     def __post_init__(self) -> None:
@@ -85,6 +84,6 @@ class SoftQuantileRegression(LinearQuantileModel):
         assert self.width is not None
         return CentredSoftPinballLoss(self.quantile, self.width)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return super().to_dict() | {"width": self.width}

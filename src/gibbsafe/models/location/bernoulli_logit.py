@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-from gibbsafe._types import Floats
-from gibbsafe.data.blocks import Blocks
+from gibbsafe._types import JSON, Document, Floats, Values
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_response
 from gibbsafe.domains.column import Column, no_features
@@ -19,7 +18,10 @@ from gibbsafe.domains.labels import Labels, check_labels
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.logistic import LogisticLoss
 from gibbsafe.models.base import GibbsModel, register
+from gibbsafe.models.capabilities import BoundedScores, HasCorners, IsLikelihood, ReadsColumns, Simulates
 from gibbsafe.models.linear.classifier import labels_of
+from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants
 
@@ -28,7 +30,7 @@ __all__ = ["BernoulliLogit"]
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class BernoulliLogit(GibbsModel):
+class BernoulliLogit(GibbsModel, IsLikelihood, BoundedScores, HasCorners, ReadsColumns, Simulates):
     """Outcomes y = ±1 with loss log(1 + e^{−yθ}) and a normal prior on the logit θ (Minami et al. 2016, Example 17).
 
     ``labels=(a, b)`` are declared; θ is the logit of the share of b. Two different outcomes differ by exactly θ in loss, since
@@ -41,9 +43,7 @@ class BernoulliLogit(GibbsModel):
     """
 
     name = "BernoulliLogit"
-    is_likelihood = True
-    samplers = ("inverse-cdf", "shell", "proximal", "langevin")
-    labels: tuple[Any, Any] = (0, 1)
+    labels: tuple[object, object] = (0, 1)
     target: str = "y"
 
     def __post_init__(self) -> None:
@@ -74,13 +74,22 @@ class BernoulliLogit(GibbsModel):
             dimension=1,
         )
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    @property
+    def largest_score(self) -> float:
+        """1: a row is ±1, and the logistic loss 1-Lipschitz."""
+        return self.loss.lipschitz
+
+    def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> GibbsPosterior:
+        """Return the posterior of one stage on encoded records."""
+        return self._gibbs_posterior(data, stage, centre)
+
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return outcomes as rows ±1."""
         outcomes = read_response(data, self.target)
         signs = Labels(*self.labels).encode(outcomes, options.on_invalid)
         return Blocks(signs[:, None].astype(options.storage))
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return one outcome of each label."""
         return [np.array([label]) for label in self.labels]
 
@@ -88,18 +97,18 @@ class BernoulliLogit(GibbsModel):
         """Return the share of the positive label that each draw stands for."""
         return np.asarray(expit(np.asarray(draws)[:, 0]))
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> npt.NDArray[Any]:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:
         """Return synthetic labels."""
         return Labels(*self.labels).decode(generator.random(rows) < expit(draw[0]))
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the model of a study's target column; it reads no features."""
         no_features(features, cls.name)
         labels = labels_of(target, cls.name)
         assert target is not None
         return cls(target=target.name, labels=labels, **options)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return {"name": self.name, "labels": list(self.labels), "target": self.target}

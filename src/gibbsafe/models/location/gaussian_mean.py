@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from gibbsafe._types import Floats
-from gibbsafe.data.blocks import Blocks
+from gibbsafe._types import JSON, Document, Floats
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_rows
 from gibbsafe.domains.ball import Ball, clip_rows
@@ -20,6 +20,8 @@ from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.squared import SquaredLoss
 from gibbsafe.models.base import GibbsModel, register
+from gibbsafe.models.capabilities import HasCorners, IsLikelihood, ReadsColumns, Simulates
+from gibbsafe.models.units import Units
 from gibbsafe.posteriors.normal import NormalPosterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency
@@ -30,7 +32,7 @@ __all__ = ["GaussianMean"]
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class GaussianMean(GibbsModel):
+class GaussianMean(GibbsModel, IsLikelihood, HasCorners, ReadsColumns, Simulates):
     """Records x of norm at most ``radius`` with loss ½|θ − x|², the negative log density of N(θ, I) (Minami et al., Theorem 15).
 
     With the prior N(c, I/λ) (default c = 0, λ = 1/radius²) the posterior is N((nβx̄ + λc)/(nβ + λ), I/(nβ + λ)). Replacing one
@@ -45,10 +47,6 @@ class GaussianMean(GibbsModel):
     """
 
     name = "GaussianMean"
-    is_likelihood = True
-    theorems = ("gaussian-mean", "gaussian-mean-paper")
-    samplers = ("closed-form",)
-    counts_weights = False  # one pass is all it takes
     dimension: int
     radius: float = 1.0
     feature_names: tuple[str, ...] | None = None
@@ -74,13 +72,9 @@ class GaussianMean(GibbsModel):
         """What makes the default prior radius that of the records, 1."""
         return 1 / (3 * math.sqrt(self.dimension))
 
-    def default_precision(self) -> Floats:
-        """Return λ = 1/radius²: 1 in scaled units."""
-        return np.ones(self.dimension)
-
-    def typical_curvature(self, n: int) -> float:
-        """Return n r²: the same in every direction and for all data (scaled units)."""
-        return n * self.radius**2
+    def follows(self, dispersion: float | None) -> str:
+        """Return that records are normal, of unit variance unless the user says otherwise."""
+        return f"{super().follows(dispersion)} (unit variance per coordinate: state dispersion otherwise)"
 
     def constants(self, prior_precision: Floats, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
         """Return radius, n and the prior's precision in the user's units, in which the price is stated."""
@@ -91,7 +85,7 @@ class GaussianMean(GibbsModel):
                 f"rows_per_person = {rows_per_person}: how many rows a cap keeps is private, and the posterior's precision "
                 "depends on it; average each person's rows and use 1"
             )
-        precision = self.precision_to_original(prior_precision)
+        precision = self.units.precision_to_original(prior_precision)
         equal = float(precision.min()) == float(precision.max())
         return Constants(
             convex=True,
@@ -104,7 +98,7 @@ class GaussianMean(GibbsModel):
             dimension=self.dimension,
         )
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return records clipped to the ball and divided by its radius."""
         features = read_rows(data, self.feature_names, options.on_invalid)
         matrix = as_matrix(features, self.dimension, on_invalid=options.on_invalid)
@@ -112,7 +106,7 @@ class GaussianMean(GibbsModel):
         rows = clip_rows(np.array(matrix), self.radius) / self.radius
         return Blocks(clip_rows(rows.astype(options.storage), 1.0))
 
-    def posterior(self, data: Blocks, stage: Stage, centre: Floats) -> NormalPosterior:
+    def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> NormalPosterior:
         """Return the normal posterior in scaled units: a record counts βr² there."""
         weight = stage.inverse_temperature * self.radius**2
         prior = np.array(stage.prior_precision)
@@ -120,28 +114,17 @@ class GaussianMean(GibbsModel):
         precision = weight * data.n_rows + prior
         return NormalPosterior((weight * total + prior * centre) / precision, precision)
 
-    def to_original(self, scaled: Floats) -> Floats:
+    @property
+    def units(self) -> Units:
         """Multiply by the radius."""
-        return np.asarray(np.atleast_2d(scaled) * self.radius)
+        return Units(np.full(self.dimension, self.radius))
 
-    def from_original(self, original: Floats) -> Floats:
-        """Divide by the radius."""
-        return np.asarray(np.atleast_2d(np.asarray(original, dtype=np.float64)) / self.radius)
-
-    def precision_to_original(self, scaled: Floats) -> Floats:
-        """Divide by the squared radius."""
-        return np.asarray(scaled / self.radius**2)
-
-    def precision_from_original(self, original: Floats) -> Floats:
-        """Multiply by the squared radius."""
-        return np.asarray(original * self.radius**2)
-
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return synthetic records N(draw, I): the loss declares unit variance; they are not clipped to the ball."""
         return draw + generator.standard_normal((rows, self.dimension))
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the mean of a study's numbers, used in their own units; ``row_norm`` or ``radius`` clips the rows.
 
         Without either the radius is the norm of the farthest corner of the bounds.
@@ -154,12 +137,12 @@ class GaussianMean(GibbsModel):
         radius = {} if norm is None else {"radius": norm}
         return cls(dimension=len(features), feature_names=tuple(column.name for column in features), **radius, **given)
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return both ends of the first two axes, and the centre."""
         axes = np.eye(min(2, self.dimension), self.dimension) * self.radius
         return [row[None] for row in (*axes, *-axes, np.zeros(self.dimension))]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         names = None if self.feature_names is None else list(self.feature_names)
         return {"name": self.name, "dimension": self.dimension, "radius": self.radius, "feature_names": names}

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Self
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import count, fail, positive, real
-from gibbsafe.data.blocks import Blocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_rows
 from gibbsafe.domains.column import Column, check_names, no_target, only_numbers
 from gibbsafe.domains.numbers import as_matrix, require_finite
 from gibbsafe.models.base import register
-from gibbsafe.models.families.family import Family, check_trim
+from gibbsafe.models.capabilities import BoundedScores, StatesLean, StatesSpread
+from gibbsafe.models.families.family import Family, block_ranges, check_trim
 from gibbsafe.posteriors.bumps import BumpPosterior, WelschPosterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency, Metric
@@ -33,7 +34,7 @@ TYPICAL_CURVATURE = 1 / (2 * math.sqrt(2))
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class WelschLocation(Family):
+class WelschLocation(Family, BoundedScores, StatesLean, StatesSpread):
     """The location of records of any size, under the bounded loss Σ_j 1 − e^{−(x_j−θ_j)²/2s²} (``scale`` s, a public guess).
 
     The loss of a record lies in [0, d], whatever the record, so the posterior exp(−β Σ loss) is bounded-range with r = 2βd
@@ -58,9 +59,7 @@ class WelschLocation(Family):
     """
 
     name = "WelschLocation"
-    is_likelihood = False
-    theorems = ("bounded-range", "exponential-mechanism")
-    metric: ClassVar[Metric] = Metric.hamming()
+    metric = Metric.hamming()
     prior_fields = ("bounds", "prior_mean", "prior_scale")
     typical_case = "if records are normal with the declared scale"
     bounds: tuple[float, float]
@@ -101,12 +100,12 @@ class WelschLocation(Family):
     def constants(self, prior_precision: Floats, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
         """Return the range of one record's loss, one per coordinate, and twice that for a replaced record."""
         return Constants(
-            **self.block_ranges((1.0,) * self.dimension, rows_per_person),
+            **block_ranges((1.0,) * self.dimension, rows_per_person),
             n=n if adjacency == Adjacency.REPLACE_ONE else None,
             dimension=self.dimension,
         )
 
-    def encode(self, data: Any, options: EncodingOptions) -> Blocks:
+    def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return records, cut off where their loss is 1 to the last digit for every location."""
         features = read_rows(data, self.feature_names, options.on_invalid)
         if self.dimension == 1 and np.ndim(features) == 1:
@@ -120,10 +119,15 @@ class WelschLocation(Family):
         rows = np.clip(np.array(matrix), self.bounds[0] - reach, self.bounds[1] + reach)
         return Blocks(rows.astype(options.storage))
 
-    def posterior(self, data: Blocks, stage: Stage, centre: Floats) -> WelschPosterior:
+    def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> WelschPosterior:
         """Return the posterior: sorted records and, at the first draw, an envelope."""
         parts: list[Floats] = []
-        data.reduce(lambda rows, _: (parts.append(np.array(rows)) or 0.0,))  # type: ignore[func-returns-value]
+
+        def keep(rows: Floats, _: object) -> tuple[float]:
+            parts.append(np.array(rows))
+            return (0.0,)
+
+        data.reduce(keep)
         records = np.concatenate(parts)
         prior = None if self.prior_mean is None or self.prior_scale is None else (self.prior_mean, self.prior_scale)
         return WelschPosterior(
@@ -133,22 +137,31 @@ class WelschLocation(Family):
             )
         )
 
-    def typical_sd(self, n: int, stage: Stage) -> float:
+    @property
+    def largest_score(self) -> float:
+        """e^{−½}/s, the steepest slope of the loss, in every coordinate."""
+        return math.exp(-0.5) / self.scale
+
+    def lean(self, draws: Floats) -> Floats:
+        """Return 0: the loss is symmetric around the location."""
+        return np.zeros(len(draws))
+
+    def typical_sd(self, n: int, inverse_temperature: float) -> float:
         """Return s/√(nβ/2√2), at most that of the uniform prior."""
         width = (self.bounds[1] - self.bounds[0]) / math.sqrt(12)
-        return min(width, self.scale / math.sqrt(max(n, 1) * stage.inverse_temperature * TYPICAL_CURVATURE))
+        return min(width, self.scale / math.sqrt(max(n, 1) * inverse_temperature * TYPICAL_CURVATURE))
 
-    def corners(self) -> list[Any]:
+    def corners(self) -> list[object]:
         """Return the ends of the bounds, their middle, and records far outside."""
         low, high = self.bounds
         return [np.full((1, self.dimension), value) for value in (low, high, (low + high) / 2, -1e12, 1e12)]
 
-    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: Any = None) -> Floats:
+    def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return normal records of the declared scale around the draw: the loss itself is no probability model."""
         return draw + self.scale * generator.standard_normal((rows, self.dimension))
 
     @classmethod
-    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Mapping[str, Any]) -> Self:
+    def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:
         """Return the location of a study's numbers; without ``bounds`` they are the widest of the columns'."""
         no_target(target, cls.name)
         given = dict(options)
@@ -157,7 +170,7 @@ class WelschLocation(Family):
             given["bounds"] = (min(end.low for end in ends), max(end.high for end in ends))
         return cls(dimension=len(features), feature_names=tuple(column.name for column in features), **given)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JSON:
         """Return the declaration as plain data."""
         return {
             "name": self.name,

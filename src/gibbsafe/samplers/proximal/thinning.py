@@ -8,12 +8,12 @@ they stand there, by whole numbers, so that no probability is rounded.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Floats, Values
 from gibbsafe.data.blocks import Blocks, RowBlocks
 
 __all__ = ["RandomAccess", "random_access"]
@@ -21,6 +21,7 @@ __all__ = ["RandomAccess", "random_access"]
 Indices: TypeAlias = npt.NDArray[np.int64]
 
 
+@runtime_checkable
 class RandomAccess(Protocol):
     """Records that can be looked up by their number."""
 
@@ -36,7 +37,7 @@ class InMemory:
     """Random access to `Blocks`; record numbers count merged records as often as they stand there."""
 
     def __init__(self, blocks: Blocks) -> None:
-        self._rows: npt.NDArray[Any] = blocks.rows
+        self._rows: Values = blocks.rows
         self._targets = blocks.targets
         self._last = None if blocks.weights is None else np.cumsum(blocks.weights.astype(np.int64))
         self.n_rows = blocks.n_rows
@@ -52,4 +53,4 @@ def random_access(data: RowBlocks) -> RandomAccess | None:
     """Return random access to the records, or None where they are streamed and a pass has to do."""
     if isinstance(data, Blocks):
         return InMemory(data)
-    return cast("RandomAccess", data) if hasattr(data, "take") else None
+    return data if isinstance(data, RandomAccess) else None

@@ -43,7 +43,12 @@ class Recentred:
     @property
     def weights(self) -> Floats | None:
         """How many records each row stands for, if some were merged."""
-        return getattr(self.data, "weights", None)
+        return self.data.weights
+
+    @property
+    def has_targets(self) -> bool:
+        """There are: the other responses."""
+        return True
 
     def reduce(self, function: BlockFunction, block_rows: int = ROWS_FOR_ONE_CHAIN) -> tuple[Any, ...]:
         """Sum over row blocks, as `RowBlocks.reduce`, each with its own part of the responses."""
@@ -53,8 +58,7 @@ class Recentred:
             nonlocal seen
             mine = self.targets[seen : seen + len(rows)]
             seen += len(rows)
-            merged = beside is not None and beside.ndim == 2
-            return function(rows, np.column_stack([beside[:, 0], mine]) if merged else mine)  # type: ignore[index]
+            return function(rows, mine if beside is None or beside.ndim == 1 else np.column_stack([beside[:, 0], mine]))
 
         return self.data.reduce(block, block_rows)
 

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gibbsafe import _validate
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Floats
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.progress import Progress
@@ -173,7 +173,7 @@ def prepare(posterior: GibbsPosterior, draws: int, generator: np.random.Generato
     # If the squeeze pays even where hardly any proposal fails, its sums come first: they sharpen the envelope too.
     squeeze = choose_squeeze(max(best.log_acceptance, -0.3))
     if squeeze is not None:
-        found: dict[str, Any] = {"cubic": cubic(posterior, frame)}
+        found: JSON = {"cubic": cubic(posterior, frame)}
         if squeeze.sharp:
             sums = fourth_moments(posterior, frame)
             if worth(cost.fourth - cost.moment):

@@ -12,13 +12,11 @@ before: Gram matrices (n p² operations), the third derivative (n p³/2), the fo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import eigh
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Floats, Values
 from gibbsafe.data.blocks import weights_of
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.samplers.newton import Mode
@@ -216,7 +214,7 @@ def svec_scale(width: int) -> Floats:
     return np.where(row == column, 1.0, np.sqrt(2.0))
 
 
-def fill_pairs(white: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:
+def fill_pairs(white: Values, out: Values) -> None:
     """Products y_j y_k, j ≤ k, of the columns of ``white`` (p, rows) into ``out`` (p(p+1)/2, rows)."""
     start = 0
     for j in range(len(white)):
