@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Document, Floats
 from gibbsafe._validate import count, fail
 from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.data.census import Unit
@@ -28,14 +28,39 @@ from gibbsafe.release.releases import CuratorDiagnostics, Release
 from gibbsafe.samplers import SAMPLERS, Diagnostics
 from gibbsafe.samplers.noisy_scores import Answers, ask
 
-__all__ = ["Ledger", "draw_stage", "release"]
+__all__ = ["Ledger", "blocks_of", "draw_stage", "posterior_of", "release"]
 
 
 class Ledger(Protocol):
     """Whoever keeps the budget: charged before anything is sampled."""
 
     def charge(self, plan: Plan) -> object:
-        """Record the plan's price, or raise `BudgetError`; what it returns is told of the release by ``settle``, if it can."""
+        """Record the plan's price, or raise `BudgetError`; what it returns may be `Receipted` and `Settled`."""
+
+
+@runtime_checkable
+class Guarded(Ledger, Protocol):
+    """A ledger that says whether it admits randomness that somebody knows."""
+
+    def refuse_seeded(self) -> None:
+        """Raise `BudgetError` unless it does."""
+
+
+@runtime_checkable
+class Receipted(Protocol):
+    """A charge that goes into the release's file."""
+
+    @property
+    def receipt(self) -> Document | None:
+        """Which entry of which ledger paid."""
+
+
+@runtime_checkable
+class Settled(Protocol):
+    """A charge that is told of what it paid for."""
+
+    def settle(self, release: Release) -> None:
+        """Note what was released."""
 
 
 def release(
@@ -82,7 +107,7 @@ def release(
     if plan.rows_per_person > 1 and persons is None:
         raise DomainError("persons: rows_per_person is declared, so pass an identifier per row (persons=...)")
     random, randomness = use(generator)
-    if randomness == "seeded" and ledger is not None and hasattr(ledger, "refuse_seeded"):
+    if randomness == "seeded" and isinstance(ledger, Guarded):
         ledger.refuse_seeded()
     with showing_values(show_values):
         read = _Reading(plan, data, options, persons, memory)
@@ -107,7 +132,7 @@ def carried_out(plan: Plan, blocks: RowBlocks, generator: np.random.Generator, r
         on_grid, diagnostics = _draw_stages(plan, blocks, generator, report)
         return Made(on_grid, CuratorDiagnostics(diagnostics))
     (stage,) = plan.stages
-    posterior = plan.model.posterior(blocks, stage, np.zeros(plan.model.parameters))
+    posterior = posterior_of(plan, stage, blocks)
     if not isinstance(posterior, GibbsPosterior):
         raise PremiseError(f"mechanism: {plan.model.name} has no records of which scores are asked")
     answers, path = ask(posterior, stage, plan.moment_ratio, generator, report)
@@ -138,11 +163,7 @@ class _Reading:
         return Unit(self.plan.rows_per_person, self.plan.n if self.plan.adjacency == Adjacency.REPLACE_ONE else None)
 
     def _encoded(self) -> RowBlocks:
-        model = self.plan.model
-        blocks = encode_records(model, self.data, self.options, unit=self.unit, persons=self.persons, memory=self.memory)
-        sampler = SAMPLERS.get(self.plan.sampler)
-        merged = sampler is None or sampler.posterior is GibbsPosterior  # which counts weighted rows
-        return merge_identical(blocks) if merged else blocks
+        return blocks_of(self.plan, self.data, self.options, self.unit, persons=self.persons, memory=self.memory)
 
     def before_charging(self, ledger: Ledger | None) -> tuple[RowBlocks, object]:
         """Read, then charge: what is refused costs nothing."""
@@ -156,6 +177,22 @@ class _Reading:
         return guarded(self._encoded, "data: cannot be read"), charge
 
 
+def blocks_of(
+    plan: Plan, data: object, options: EncodingOptions, unit: Unit, *, persons: object = None, memory: int | None = None
+) -> RowBlocks:
+    """Return records as the samplers of this plan see them: for releases and audits alike."""
+    blocks = encode_records(plan.model, data, options, unit=unit, persons=persons, memory=memory)
+    sampler = SAMPLERS.get(plan.sampler)
+    merged = sampler is None or sampler.posterior is GibbsPosterior  # which counts weighted rows
+    return merge_identical(blocks) if merged else blocks
+
+
+def posterior_of(plan: Plan, stage: Stage, blocks: RowBlocks, last: Floats | None = None) -> Posterior:
+    """Return the posterior of one stage, centred at the last draw, or at 0, where the stage names no centre."""
+    origin = np.zeros(plan.model.parameters) if last is None else last
+    return plan.model.posterior(blocks, stage, origin if stage.prior_centre is None else np.array(stage.prior_centre))
+
+
 def _draw_stages(
     plan: Plan, blocks: Any, generator: np.random.Generator, report: Progress | None
 ) -> tuple[Floats, tuple[Diagnostics, ...]]:
@@ -163,8 +200,7 @@ def _draw_stages(
     seen = []
     on_grid = np.zeros((1, plan.model.parameters))
     for stage in plan.stages:
-        centre = on_grid[-1] if stage.prior_centre is None else np.array(stage.prior_centre)
-        posterior = plan.model.posterior(blocks, stage, centre)
+        posterior = posterior_of(plan, stage, blocks, on_grid[-1])
         on_grid, diagnostics = draw_stage(plan, stage, posterior, stage.draws, generator, report)
         seen.append(diagnostics)
     return on_grid, tuple(seen)
@@ -188,8 +224,8 @@ def _certified(plan: Plan, made: Made, charge: object, randomness: str, storage:
     draws = plan.model.to_original(made.on_grid)
     draws.flags.writeable = False
     certificate = certify(plan, randomness=randomness, storage=storage)
-    receipt = getattr(charge, "receipt", None)
+    receipt = charge.receipt if isinstance(charge, Receipted) else None
     released = Release(plan, certificate, draws, made.diagnostics, receipt, answers=made.answers)
-    if hasattr(charge, "settle"):
+    if isinstance(charge, Settled):
         charge.settle(released)
     return released
