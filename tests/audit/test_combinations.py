@@ -75,5 +75,5 @@ def test_several_draws_and_an_estimate_in_stages():
     several = gs.plan(model, gs.Budget(1.0, 1e-6), n=12, adjacency="replace-one", draws=3)
     worst = gs.audit.worst_neighbours(gs.plan(model, gs.Budget(1.0, 1e-6), n=12, adjacency="replace-one"), effort=24)
     assert audited(several, worst).epsilon(1e-5) == pytest.approx(several.guarantee.epsilon(1e-5), rel=1e-2)
-    staged = gs.plan(model, gs.Budget(1.0, 1e-6), n=12, adjacency="replace-one", purpose="estimate", mechanism="stages")
+    staged = gs.plan(model, gs.Budget(1.0, 1e-6), n=12, adjacency="replace-one", purpose="estimate")
     assert audited(staged, worst, draws=16) is None

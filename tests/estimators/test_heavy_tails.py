@@ -1,15 +1,17 @@
-"""Plans of the robust estimators; their errors are measured in tests/benchmarks/test_scripts.py."""
+"""The default prior radius of the robust estimators; their errors are measured in tests/benchmarks/test_scripts.py."""
 
 import numpy as np
+import pytest
 
 from gibbsafe.estimators import PrivateHuberRegressor
 
 
-def test_the_plan_is_public_and_a_radius_of_ones_own_is_kept():
+def test_default_prior_radius_is_public_and_shrinks_with_the_number_of_rows():
     random = np.random.default_rng(0)
-    X, y = random.uniform(-1, 1, (3000, 5)), random.standard_t(2, 3000)
-    plan = PrivateHuberRegressor(bounds=(-1, 1)).fit(X, y).plan_
-    assert plan.mechanism == "noisy-scores"
-    assert PrivateHuberRegressor(bounds=(-1, 1)).fit(X, -y).plan_ == plan
-    own = PrivateHuberRegressor(bounds=(-1, 1), prior_radius=4.0).fit(X, y).plan_
-    assert (own.prior_radius, own.mechanism) == (4.0, "stages")
+    X, y = random.uniform(-1, 1, (30_000, 5)), random.standard_t(2, 30_000)
+    few, many = (PrivateHuberRegressor(bounds=(-1, 1)).fit(X[:n], y[:n]).plan_ for n in (500, 30_000))
+    assert few.prior_radius == pytest.approx(3 * np.sqrt(6))
+    assert many.prior_radius < few.prior_radius
+    other = PrivateHuberRegressor(bounds=(-1, 1)).fit(X, -y).plan_
+    assert other == many
+    assert PrivateHuberRegressor(bounds=(-1, 1), prior_radius=4.0).fit(X, y).plan_.prior_radius == 4.0

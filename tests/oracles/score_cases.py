@@ -89,7 +89,9 @@ def transcripts(rng: Generator, made: Case) -> None:
         {"loss": either(rng, "auto", "logistic")} if name == "LogisticRegression" else {}
     )
     made.setting = {"model": model.to_dict(), "budget": budget, "n": n, "adjacency": adjacency, "rows": k, **asked}
-    plan = gs.plan(model, budget, n=n, adjacency=adjacency, purpose="estimate", rows_per_person=k, **asked)
+    plan = gs.plan(
+        model, budget, n=n, adjacency=adjacency, purpose="estimate", mechanism="noisy-scores", rows_per_person=k, **asked
+    )
     angles = rng.uniform(0, 2 * math.pi, (n + 1) * k)
     rows = np.column_stack([np.cos(angles), np.sin(angles)]) * rng.choice([1.0, 1.0, 0.3, 1e-6], ((n + 1) * k, 1))
     labels = rng.integers(0, 2, (n + 1) * k)

@@ -19,7 +19,6 @@ BUDGET = gs.Budget(1.0, 1e-6)
 
 def make(dimension=3, n=5000, budget=BUDGET, **options):
     options = {"adjacency": "replace-one", "purpose": "estimate"} | options
-    options |= {"mechanism": "stages"} if options["purpose"] == "estimate" else {}
     return gs.plan(LogisticRegression(dimension=dimension), budget, n=n, **options)
 
 

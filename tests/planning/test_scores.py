@@ -21,12 +21,13 @@ BOUNDED = {
 
 
 def estimate(model=BOUNDED["logistic"], budget=BUDGET, n=5000, adjacency="replace-one", **options):
+    options = {"mechanism": "noisy-scores"} | options
     return gs.plan(model, budget, n=n, adjacency=adjacency, purpose="estimate", **options)
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("name", BOUNDED)
-def test_every_model_with_bounded_scores_is_estimated_so_by_default(name, adjacency):
+def test_every_model_with_bounded_scores_can_be_estimated_so(name, adjacency):
     plan = estimate(BOUNDED[name], adjacency=adjacency)
     assert (plan.mechanism, plan.theorem.name, plan.sampler) == ("noisy-scores",) * 3
     assert BUDGET.admits(plan.guarantee)
@@ -63,9 +64,8 @@ def test_other_mechanisms_stay():
     stages = estimate(mechanism="stages")
     assert (stages.mechanism, len(stages.stages)) == ("stages", 16)
     assert gs.Plan.from_json(stages.to_json()) == stages
-    assert estimate(sampler="langevin").mechanism == "stages"
-    assert estimate(prior_radius=2.0).mechanism == "stages"
-    assert estimate(draws=3).mechanism == "stages"
+    assert estimate(mechanism="auto") == stages
+    assert estimate(mechanism="auto", sampler="langevin").mechanism == "stages"
     assert gs.plan(BOUNDED["logistic"], BUDGET, n=50, adjacency="replace-one").mechanism == "draws"
 
 
@@ -88,11 +88,11 @@ def test_the_number_of_scores_follows_the_signal_and_is_capped():
         ({"loss": "hinge"}, "loss"),
         ({"model": BOUNDED["soft hinge"], "loss": "calibrated"}, "loss"),
         ({"mechanism": "magic"}, "mechanism"),
-        ({"draws": 3, "mechanism": "noisy-scores"}, "one point"),
-        ({"model": M.GaussianMean(dimension=2), "mechanism": "noisy-scores"}, "not bounded"),
-        ({"model": M.BetaBernoulli(trim=(0.2, 0.8)), "mechanism": "noisy-scores"}, "not bounded"),
-        ({"mechanism": "noisy-scores", "sampler": "langevin"}, "'stages' with a sampler"),
-        ({"mechanism": "noisy-scores", "prior_radius": 2.0}, "'stages' with a sampler"),
+        ({"draws": 3}, "one point"),
+        ({"model": M.GaussianMean(dimension=2)}, "not bounded"),
+        ({"model": M.BetaBernoulli(trim=(0.2, 0.8))}, "not bounded"),
+        ({"sampler": "langevin"}, "'stages' with a sampler"),
+        ({"prior_radius": 2.0}, "'stages' with a sampler"),
         ({"mechanism": "stages", "uncertainty": 0.2}, "uncertainty"),
         ({"prior": 1.0}, "prior"),
         ({"inverse_temperature": 0.1}, "inverse_temperature"),

@@ -152,21 +152,11 @@ def test_estimates_and_langevin_have_intervals_too():
     assert not found.conservative
     assert found.covers([1.0, 0.0, 0.0]).all()
     staged = one_release(
-        gs.models.LogisticRegression(dimension=2, radius=1.0),
-        (X, (y > 0).astype(int)),
-        2000,
-        8,
-        purpose="estimate",
-        mechanism="stages",
+        gs.models.LogisticRegression(dimension=2, radius=1.0), (X, (y > 0).astype(int)), 2000, 8, purpose="estimate"
     )
     assert not staged.interval(0.9).conservative
     single = one_release(
-        gs.models.LogisticRegression(dimension=2, radius=1.0),
-        (X, (y > 0).astype(int)),
-        2000,
-        1,
-        purpose="estimate",
-        mechanism="stages",
+        gs.models.LogisticRegression(dimension=2, radius=1.0), (X, (y > 0).astype(int)), 2000, 1, purpose="estimate"
     )
     assert single.interval(0.9).conservative
 

@@ -20,7 +20,12 @@ Y = (RNG.random(400) < 1 / (1 + np.exp(-3 * X[:, 0]))).astype(int)
 @pytest.fixture(scope="module")
 def release():
     plan = gs.plan(
-        gs.models.LogisticRegression(dimension=2), gs.Budget(1.0, 1e-6), n=400, adjacency="replace-one", purpose="estimate"
+        gs.models.LogisticRegression(dimension=2),
+        gs.Budget(1.0, 1e-6),
+        n=400,
+        adjacency="replace-one",
+        purpose="estimate",
+        mechanism="noisy-scores",
     )
     return plan.release((X, Y), generator=np.random.default_rng(1), progress=False)
 

@@ -56,12 +56,9 @@ def test_blocks_of_lipschitz_constants_count_together(adjacency):
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_rows_of_a_person_count_each(adjacency):
     model = gs.models.LogisticRegression(dimension=2)
-    prices = [
-        gs.plan(
-            model, gs.Budget(1.0, 1e-6), n=500, adjacency=adjacency, purpose="estimate", rows_per_person=k
-        ).inverse_temperature
-        for k in (1, 3)
-    ]
+    asked = {"n": 500, "adjacency": adjacency, "purpose": "estimate", "mechanism": "noisy-scores"}
+    plans = [gs.plan(model, gs.Budget(1.0, 1e-6), rows_per_person=k, **asked) for k in (1, 3)]
+    prices = [plan.inverse_temperature for plan in plans]
     assert prices[0] / prices[1] == pytest.approx(9, rel=1e-3)
 
 

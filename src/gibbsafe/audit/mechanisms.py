@@ -11,6 +11,7 @@ from gibbsafe._types import Floats
 from gibbsafe.audit.coordinates import values_of
 from gibbsafe.audit.plans import posteriors_of
 from gibbsafe.audit.records import persons_for
+from gibbsafe.audit.transcripts import ratio_of, transcripts_of
 from gibbsafe.data.census import Unit
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.planning import Plan
@@ -24,11 +25,13 @@ def mechanism_of(plan: Plan, generator: np.random.Generator | None = None) -> Ca
     """Return the plan as a vectorised mechanism: (data, runs) → (runs, draws × parameters), scaled and on the plan's grid.
 
     Draws of one release are independent, so many releases of one stage are sampled at once; an estimate in several stages is
-    released run by run. A seeded generator is for tests, and for one process.
+    released run by run, and one by noisy scores gives its whole transcript. A seeded generator is for tests, and for one process.
     """
 
     def run(data: object, runs: int) -> Floats:
         random, _ = use(generator)
+        if plan.mechanism == "noisy-scores":
+            return transcripts_of(plan, data, runs, random)
         if len(plan.stages) > 1:
             options = {"generator": random, "progress": False, **persons_for(plan, data)}
             releases = [plan.release(data, **options).draws for _ in range(runs)]
@@ -46,6 +49,8 @@ def score_of(plan: Plan, data: object, neighbour: object) -> Callable[[Floats], 
 
     For exact samplers no score tells the data sets apart better; for Langevin and for estimates in stages it is a good one.
     """
+    if plan.mechanism == "noisy-scores":
+        return ratio_of(plan, data, neighbour)
     first, second = posteriors_of(plan, data, neighbour)
     width = plan.model.parameters
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,6 +13,8 @@ from gibbsafe._types import JSON, Floats, Values
 from gibbsafe._validate import fail
 from gibbsafe.errors import ParameterError
 from gibbsafe.estimators.inputs import as_generator, check_input, open_ledger, pairs
+from gibbsafe.losses.base import Loss
+from gibbsafe.models.base import GibbsModel
 from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.planning import Plan, plan
 from gibbsafe.privacy import Adjacency, Budget
@@ -94,6 +96,32 @@ class PrivateLinearEstimator(BaseEstimator):
 
 class PrivateLinearRegressor(PrivateLinearEstimator):
     """The regressors among them: one coefficient per feature, predictions averaged over the draws."""
+
+    #: By how much all rows, spread evenly over the parameters, should outweigh the first prior of an estimate in stages.
+    _outweigh: ClassVar[float | None] = None
+
+    def _plan(self, n: int | None, prior_radius: float | None) -> Plan:
+        """Plan with the default prior radius of the house, or a smaller one where that many rows make it needlessly wide.
+
+        A draw's variance is proportional to the prior radius, and later stages undo the pull of the first prior as long as the
+        rows outweigh it. The weight of n rows of norm 1 with curvature c is nc/d per parameter, c guessed as the smaller of the
+        loss's smoothness and its typical slope over the scale of the response. The first prior weighs Λ ∝ 1/radius beside it,
+        per unit of inverse temperature. All of these are public numbers.
+        """
+        result = super()._plan(n, prior_radius)
+        if prior_radius is not None or n is None or self._outweigh is None or len(result.stages) == 1:
+            return result
+        model, first = result.model, result.stages[0]
+        assert isinstance(model, GibbsModel)
+        assert result.prior_radius is not None
+        loss = model.loss
+        rows = n * min(loss.smoothness, self._typical_slope(loss) / model.parameter_scale) / model.parameters
+        prior = max(first.prior_precision) / first.inverse_temperature
+        share = prior * self._outweigh / rows
+        return result if share >= 1 else super()._plan(n, share * result.prior_radius)
+
+    def _typical_slope(self, loss: Loss) -> float:
+        return loss.lipschitz
 
     def fit(self, X: object, y: object) -> Any:
         """Spend the budget on one private release of the coefficients.

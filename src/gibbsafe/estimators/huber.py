@@ -76,6 +76,8 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):
     True
     """
 
+    _outweigh = 200.0
+
     def __init__(
         self,
         epsilon: float = 1.0,

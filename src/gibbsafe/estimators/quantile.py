@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from sklearn.base import RegressorMixin
 
 from gibbsafe._types import JSON
 from gibbsafe.estimators.base import PrivateLinearRegressor
+from gibbsafe.losses.base import Loss
 from gibbsafe.models import SoftQuantileRegression
 from gibbsafe.models.linear.predictor import LinearModel
 
@@ -78,6 +81,8 @@ class PrivateQuantileRegressor(RegressorMixin, PrivateLinearRegressor):
     True
     """
 
+    _outweigh = 200.0
+
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -115,3 +120,7 @@ class PrivateQuantileRegressor(RegressorMixin, PrivateLinearRegressor):
 
     def _model(self, features: JSON) -> LinearModel:
         return SoftQuantileRegression(**features, quantile=self.quantile, width=self.width, scale=self.scale)
+
+    def _typical_slope(self, loss: Loss) -> float:
+        """Return the standard deviation √(τ(1 − τ)) of the slope at the quantile: far quantiles have little curvature."""
+        return math.sqrt(self.quantile * (1 - self.quantile))

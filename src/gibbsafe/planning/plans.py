@@ -325,8 +325,8 @@ def plan(
         prior: a Gaussian prior in the user's units instead of the default one.
         inverse_temperature: price this β instead of solving for the largest (over budget: `BudgetError`).
         rows_per_person: a public cap; the unit of privacy is then a person with at most this many rows.
-        mechanism: of an estimate: ``"noisy-scores"`` asks sums of scores with noise (by default where scores are bounded and
-            neither sampler, theorem, radius nor several draws are), ``"stages"`` draws in stages, each centred at the draw before.
+        mechanism: of an estimate: ``"stages"`` (default) draws in stages, each centred at the draw before; ``"noisy-scores"``
+            asks sums of bounded scores with noise, cheaper and closer, and keeps the transcript.
         uncertainty: the share of the budget that noisy scores keep for saying how far off the point is; 0: all for the point.
         loss: of a model with two labels: ``"calibrated"`` by a public rule (default) or ``"logistic"``.
     Prior, temperature and stages are set by the rules of `gibbsafe.planning`.

@@ -35,20 +35,19 @@ UNKNOWN_ROWS = 4**7
 
 
 def uses_scores(request: Request, mechanism: str, free: bool) -> bool:
-    """Whether an estimate is made by noisy scores: by name, or by default where scores are bounded and nothing else is named."""
+    """Whether an estimate is made by noisy scores: where that is named, and scores are bounded."""
     choice("mechanism", mechanism, ("auto", SCORES, "stages"))
-    able = isinstance(request.model, BoundedScores) and request.model.kind is Kind.GIBBS and request.gibbs.ball is None
     if mechanism == SCORES:
         if request.purpose != "estimate":
             fail("mechanism", mechanism, "for purpose='estimate': posterior draws are drawn")
+        able = isinstance(request.model, BoundedScores) and request.model.kind is Kind.GIBBS and request.gibbs.ball is None
         if not able:
             raise PremiseError(
                 f"mechanism = {SCORES!r}: scores of {request.model.name} are not bounded; use 'stages' or its draws"
             )
         if not free:
             fail("mechanism", mechanism, "'stages' with a sampler, a theorem or a prior radius of your own; or leave these out")
-        return True
-    return able and free and mechanism == "auto" and request.purpose == "estimate" and request.draws == 1
+    return mechanism == SCORES
 
 
 def refuse_options(uncertainty: float | str, loss: str) -> None:
