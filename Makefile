@@ -4,7 +4,9 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: install demo test lint audit bench clean $(addprefix audit-,shell privacy intervals ledger restarts fuzz oracles mutations)
+PARTS := shell privacy proximal hostile intervals ledger restarts fuzz oracles mutations
+
+.PHONY: install demo test lint audit bench clean $(addprefix audit-,$(PARTS))
 
 install: .venv/installed
 
@@ -28,38 +30,39 @@ lint: install
 # The long versions, whose reports are committed: named parts, each at most 60 minutes on two cores. A part keeps what it has done in
 # .audit and continues from there; a done part is skipped, unless sources or arguments changed, or FRESH=1. QUICK=1 takes minutes.
 #   make audit · make audit PART=oracles · make audit-oracles · make audit PART="privacy fuzz" FRESH=1
-PARTS := shell privacy proximal hostile intervals ledger restarts fuzz oracles mutations
 audit: $(addprefix audit-,$(or $(PART),$(PARTS)))
 
+HOW = $(if $(QUICK),--quick)
+
 audit-shell: install
-	$(BIN)/python audits/shell_acceptance.py $(if $(QUICK),--proposals 200000,--proposals 10000000) --report docs/audit-shell.md
+	$(BIN)/python audits/shell_acceptance.py $(HOW) --report docs/audit-shell.md
 
 audit-privacy: install
-	$(BIN)/python audits/privacy.py $(if $(QUICK),--quick --effort 60 --draws 2000,--effort 100 --draws 10000) --report docs/audit.md
+	$(BIN)/python audits/privacy.py $(HOW) --report docs/audit.md
 
 audit-intervals: install
-	$(BIN)/python audits/interval_coverage.py --scale $(if $(QUICK),0.05,1) --report docs/audit-intervals.md
+	$(BIN)/python audits/interval_coverage.py $(HOW) --report docs/audit-intervals.md
 
 audit-proximal: install
-	$(BIN)/python audits/proximal.py --pairs $(if $(QUICK),200,3000) --report docs/audit-proximal.md
+	$(BIN)/python audits/proximal.py $(HOW) --report docs/audit-proximal.md
 
 audit-hostile: install
-	$(BIN)/python audits/hostile.py --share $(if $(QUICK),0.01,1) --report docs/audit-hostile.md
+	$(BIN)/python audits/hostile.py $(HOW) --report docs/audit-hostile.md
 
 audit-ledger: install
-	.ci/postgres $(BIN)/python audits/ledger_kill.py $(if $(QUICK),--kills 20 --postgres-kills 20,--kills 1000 --postgres-kills 300) --report docs/audit-ledger.md
+	.ci/postgres $(BIN)/python audits/ledger_kill.py $(HOW) --report docs/audit-ledger.md
 
 audit-restarts: install
-	$(BIN)/python audits/ledger_restarts.py --restarts $(if $(QUICK),2,20) --report docs/audit-restarts.md
+	$(BIN)/python audits/ledger_restarts.py $(HOW) --report docs/audit-restarts.md
 
 audit-fuzz: install
-	$(BIN)/python audits/fuzz_inputs.py --cases $(if $(QUICK),500,100000) --processes $(if $(QUICK),10,2000) --report docs/audit-fuzz.md
+	$(BIN)/python audits/fuzz_inputs.py $(HOW) --report docs/audit-fuzz.md
 
 audit-oracles: install
-	$(BIN)/python audits/oracles.py --cases $(if $(QUICK),2000,100000) --report docs/audit-oracles.md
+	$(BIN)/python audits/oracles.py $(HOW) --report docs/audit-oracles.md
 
 audit-mutations: install
-	$(BIN)/python audits/mutations.py --sample $(if $(QUICK),8,100) --report docs/audit-mutations.md
+	$(BIN)/python audits/mutations.py $(HOW) --report docs/audit-mutations.md
 
 .venv-bench/installed: $(PACKAGE) benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-bench
@@ -67,19 +70,19 @@ audit-mutations: install
 	.venv-bench/bin/python -m pip install --quiet --editable ".[all]" --requirement benchmarks/requirements.txt
 	touch $@
 
-.venv-peers/installed: benchmarks/requirements-peers.txt
+.venv-peers/installed: benchmarks/peers/requirements.txt
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	.venv-peers/bin/python -m pip install --quiet --requirement benchmarks/requirements-peers.txt
+	.venv-peers/bin/python -m pip install --quiet --requirement benchmarks/peers/requirements.txt
 	echo '*' > .venv-peers/.gitignore
 	touch $@
 
 # One file per question; the page is written from whatever results exist.
 BENCHMARKS := main_line tightness families means utility estimates heavy_tails schedules speed draws scale contamination network_statistics
 bench: .venv-bench/installed .venv-peers/installed
-	for name in $(BENCHMARKS); do .venv-bench/bin/python benchmarks/$$name.py $(if $(QUICK),--quick) || exit 1; done
-	$(if $(QUICK),,.venv-bench/bin/python benchmarks/out_of_core.py --gigabytes 2 --memory 200MB)
-	.venv-bench/bin/python benchmarks/report.py $(if $(QUICK),--quick)
+	for name in $(BENCHMARKS); do .venv-bench/bin/python -m benchmarks.questions.$$name $(if $(QUICK),--quick) || exit 1; done
+	$(if $(QUICK),,.venv-bench/bin/python -m benchmarks.questions.out_of_core --gigabytes 2 --memory 200MB)
+	.venv-bench/bin/python -m benchmarks.report.page $(if $(QUICK),--quick)
 
 clean:
 	rm -rf .venv .venv-bench .venv-peers build dist src/*.egg-info src/gibbsafe/losses/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis .audit

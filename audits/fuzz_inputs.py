@@ -11,12 +11,12 @@ done in pieces of 500 cases, each with a seed of its own: an audit that was stop
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import gzip
 import hashlib
 import io
 import json
+import math
 import os
 import random
 import re
@@ -36,6 +36,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 import fuzz_documents as documents
 
+from gibbsafe import models
 from gibbsafe.cli import main as command
 
 #: Cases of a piece in-process and as processes, which of the latter begin with an interpreter, and what a case may take.
@@ -83,17 +84,8 @@ TABLE = ("\n".join(ROWS) + "\n").encode()
 
 NUMBERS: list[Any] = [True, -1, 0, 1, 3, 10**400, 1e308, -0.0, float("inf"), float("nan"), 1e-320]
 TEXTS = ["", "x" * 50, "a", "replace-one", "log1p", "auto", "\u0000", "ä\n"]
-MODELS = [
-    "MarkovChain",
-    "Categorical",
-    "BayesianNetwork",
-    "WelschLocation",
-    "NormalPrecision",
-    "FiniteFamily",
-    "LinearRegression",
-]
 SHAPES: list[Any] = [None, [], [0], [1, 0], [0, 1], [[0, 1]], ["u"], {}, {"a": 1}]
-ODD_VALUES = [*NUMBERS, *TEXTS, *MODELS, *SHAPES]
+ODD_VALUES = [*NUMBERS, *TEXTS, *models.MODELS, *SHAPES]
 ODD_CELLS = ["", "NaN", "inf", "-inf", "1e400", "x", '"', '"a\nb"', "0x10", "1,5", "\0", "ü", "true", "1" * 400, "-0", " 1", "'"]
 
 
@@ -322,31 +314,30 @@ def limited_piece(seed: int, unit: tuple[int, int, bool]) -> Counter[str]:
     return piece(seed, number, cases, as_process=as_process)
 
 
-def audit(cases: int, processes: int, seed: int, workers: int) -> tuple[list[Counter[str]], float]:
+def audit(
+    cases: int, processes: int, seed: int, workers: int = 2, minutes: float = math.inf
+) -> tuple[list[Counter[str] | None], float]:
     """Run all pieces that were not done before, in-process ones first; return their outcomes and the seconds they took."""
     from parts import Part, chunks, digest
 
     watched = hashlib.sha256(Path(documents.__file__).read_bytes()).hexdigest()
     units = [(*unit, False) for unit in chunks(cases, PIECE)] + [(*unit, True) for unit in chunks(processes, PROCESSES)]
     part = Part("fuzz", (cases, processes, seed), watched=lambda: digest() + watched)
-    return part.run(units, partial(limited_piece, seed), workers=workers)
+    return part.run(units, partial(limited_piece, seed), workers=workers, minutes=minutes)
 
 
 def main() -> None:
     """Run the audit and write its report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", type=int, default=10_000)
-    parser.add_argument("--processes", type=int, default=0, help="cases that run as processes of their own")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--report", type=Path)
-    options = parser.parse_args()
-    outcomes, seconds = audit(options.cases, options.processes, options.seed, options.workers)
-    seen = sum(outcomes, Counter())
+    from arguments import arguments, finish
+
+    # processes: cases that run as processes of their own
+    options = arguments(__doc__, {"cases": (100_000, 500), "processes": (2000, 10)})
+    outcomes, seconds = audit(options.cases, options.processes, options.seed, minutes=options.minutes)
+    seen = sum((each for each in outcomes if each is not None), Counter[str]())
     lines = [
         "# Audit: broken files and arguments",
         "",
-        f"`audits/fuzz_inputs.py --cases {options.cases} --processes {options.processes} --seed {options.seed}`:",
+        f"`{options.command}`:",
         f"{options.cases:,} random studies, tables, plans, releases, ledgers and command lines, mostly broken, in-process,",
         f"and {options.processes:,} more as processes of their own (every tenth started by the command, the others forked where",
         "the imports are done). No traceback, no exit code outside {0, 1, 2}, no file after a refusal, every refusal one line,",
@@ -357,9 +348,8 @@ def main() -> None:
         *(f"| {outcome} | {times:,} |" for outcome, times in sorted(seen.items())),
         "",
     ]
-    print("\n".join(lines) + f"\n{seconds:.0f} s")
-    if options.report is not None:
-        options.report.write_text("\n".join(lines))
+    sys.stderr.write(f"{seconds:.0f} s\n")
+    finish(options, "\n".join(lines), outcomes)
 
 
 if __name__ == "__main__":

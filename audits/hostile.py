@@ -14,7 +14,6 @@ import os
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-import argparse  # noqa: E402
 import datetime  # noqa: E402
 import hashlib  # noqa: E402
 import importlib.util  # noqa: E402
@@ -24,17 +23,21 @@ import sys  # noqa: E402
 import time  # noqa: E402
 from collections import Counter  # noqa: E402
 from dataclasses import dataclass, replace  # noqa: E402
+from functools import partial  # noqa: E402
 from importlib import metadata  # noqa: E402
 from pathlib import Path  # noqa: E402
 from types import ModuleType  # noqa: E402
 from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
+from arguments import arguments, finish  # noqa: E402
 from parts import Part, digest  # noqa: E402
 
 HERE = Path(__file__).parent
 CASES = HERE.parent / "tests" / "samplers" / "hostile.py"
 SQUEEZE = HERE / "shell_acceptance.py"
+#: Cases of two seeds have no number in common.
+SEEDS_APART = 10**6
 
 
 def load(path: Path) -> ModuleType:
@@ -104,18 +107,19 @@ def squeeze_distance(made: Any, generator: np.random.Generator) -> tuple[int, fl
     return outcome.squeezed, outcome.margins
 
 
-def one_case(tier: str, index: int) -> dict[str, Any]:
-    """Run one case, wholly determined by its tier and number; return what was seen."""
+def one_case(tier: str, index: int, seed: int = 0) -> dict[str, Any]:
+    """Run one case, wholly determined by its tier, its number and the seed; return what was seen."""
     hostile = load(CASES)
     kinds, sizes = list(hostile.KINDS), TIERS[tier].sizes
     kind, n = kinds[index % len(kinds)], sizes[index // len(kinds) % len(sizes)]
     start, tally = time.process_time(), hostile.Tally()
-    made = hostile.case(kind, n, index)
-    hostile.examine(made, TIERS[tier].repeats, tally, index)
+    number = seed * SEEDS_APART + index
+    made = hostile.case(kind, n, number)
+    hostile.examine(made, TIERS[tier].repeats, tally, number)
     squeezed, margins = 0, math.inf
     if made.plan.sampler == "shell" and index % TIERS[tier].squeezed == index // len(kinds) % TIERS[tier].squeezed:
         try:
-            squeezed, margins = squeeze_distance(made, np.random.default_rng(index))
+            squeezed, margins = squeeze_distance(made, np.random.default_rng(number))
         except Exception as error:
             tally.failures.append(f"{made.name}, squeeze: {type(error).__name__}: {error}")
     return {
@@ -146,10 +150,10 @@ def units(share: float) -> list[Unit]:
     return [(name, start) for name in reversed(TIERS) for start in range(0, TIERS[name].number(share), TIERS[name].together)]
 
 
-def several(unit: Unit) -> list[dict[str, Any]]:
+def several(seed: int, unit: Unit) -> list[dict[str, Any]]:
     """Run the cases of a unit in this process; failures are shown at once."""
     name, start = unit
-    found = [one_case(name, index) for index in range(start, min(start + TIERS[name].together, TIERS[name].cases))]
+    found = [one_case(name, index, seed) for index in range(start, min(start + TIERS[name].together, TIERS[name].cases))]
     for failure in (failure for entry in found for failure in entry["failures"]):
         print(failure, file=sys.stderr)
     return found
@@ -209,19 +213,11 @@ def counted(results: list[dict[str, Any]], key: str) -> list[str]:
 
 def main() -> None:
     """Command line; exit code 1 if anything failed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--share", type=float, default=1.0, help="share of the cases to run")
-    parser.add_argument("--minutes", type=float, default=60.0, help="start nothing new after this long")
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--report", type=Path)
-    chosen = parser.parse_args()
-    part = Part("hostile", "cases", watched=sources)  # a larger share keeps what was done of a smaller one
-    outcomes, _ = part.run(units(chosen.share), several, workers=chosen.processes, minutes=chosen.minutes)
+    chosen = arguments(__doc__, quick_share=0.01)
+    part = Part("hostile", chosen.seed, watched=sources)  # a larger share keeps what was done of a smaller one
+    outcomes, _ = part.run(units(chosen.share), partial(several, chosen.seed), minutes=chosen.minutes)
     results = [entry for outcome in outcomes if outcome is not None for entry in outcome]
-    text = markdown(results, chosen.share, f"audits/hostile.py --share {chosen.share:g}")
-    print(text)
-    if chosen.report is not None:
-        chosen.report.write_text(text)
+    finish(chosen, markdown(results, chosen.share, chosen.command), outcomes)
     if any(entry["failures"] for entry in results):
         raise SystemExit(1)
 

@@ -4,27 +4,23 @@ Every setting draws data from the model itself with a known parameter, samples t
 and asks for intervals. Logistic regression is tried with the parameter at 0, at a random place, and at the full prior radius D in
 several directions; families with informative priors and different numbers of draws.
 
-    python audits/interval_coverage.py --scale 1 --report docs/audit-intervals.md
+    python audits/interval_coverage.py --report docs/audit-intervals.md
 """
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import platform
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 import gibbsafe as gs
-from gibbsafe.data.options import EncodingOptions
 from gibbsafe.planning import Plan
-from gibbsafe.samplers import SAMPLERS
 
 REPLACE = "replace-one"
 #: Data sets that were not looked at while the rules were written.
@@ -95,20 +91,17 @@ def family_cases(scale: float) -> Iterator[Case]:
                 yield Case(name, plan, data, np.array([chance]), max(20, round(500 * scale)))
 
 
-def covered(case: Case) -> tuple[float, float, float]:
+def covered(case: Case, seed: int) -> tuple[float, float, float]:
     """Return coverage over all parameters, the least covered parameter's, and the mean width."""
-    plan, model = case.plan, case.plan.model
-    stage, sampler = plan.stages[-1], SAMPLERS[plan.sampler]
-    centre = np.zeros(model.parameters) if stage.prior_centre is None else np.array(stage.prior_centre)
+    plan = case.plan
     first = plan.release(
-        case.data(np.random.default_rng([SEED, 1, 0])), generator=np.random.default_rng([SEED, 2, 0]), progress=False
+        case.data(np.random.default_rng([seed, 1, 0])), generator=np.random.default_rng([seed, 2, 0]), progress=False
     )
     hits, widths = [], []
     for run in range(case.runs):
-        blocks = model.encode(case.data(np.random.default_rng([SEED, 1, run])), EncodingOptions())
-        posterior = model.posterior(blocks, stage, centre)
-        draws, _ = sampler.function(posterior, stage.draws, np.random.default_rng([SEED, 2, run]), None, **sampler.options(stage))
-        found = replace(first, draws=model.to_original(draws)).interval(0.9)
+        release = gs.audit.mechanism_of(plan, np.random.default_rng([seed, 2, run]))
+        drawn = release(case.data(np.random.default_rng([seed, 1, run])), 1).reshape(-1, plan.model.parameters)
+        found = replace(first, draws=plan.model.to_original(drawn)).interval(0.9)
         hits.append(found.covers(case.truth))
         widths.append(float(np.mean(found.upper - found.lower)))
     rates = np.mean(hits, axis=0)
@@ -117,24 +110,22 @@ def covered(case: Case) -> tuple[float, float, float]:
 
 def main() -> None:
     """Run every case and write the report."""
+    from arguments import arguments, finish
     from parts import Part
 
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--scale", type=float, default=1.0, help="multiplies the number of data sets")
-    arguments.add_argument("--report", type=Path, default=None)
-    chosen = arguments.parse_args()
+    chosen = arguments(__doc__, seed=SEED)
     lines = ["| setting | data sets | coverage | least parameter | mean width |", "|---|---|---|---|---|"]
-    cases = [case for make in (logistic_cases, gaussian_cases, family_cases) for case in make(chosen.scale)]
-    part = Part("intervals", chosen.scale)
-    outcomes, seconds = part.run(range(len(cases)), lambda k: covered(cases[k]), workers=1)
-    for case, (every, least, width) in zip(cases, outcomes, strict=True):
+    cases = [case for make in (logistic_cases, gaussian_cases, family_cases) for case in make(chosen.share)]
+    part = Part("intervals", (chosen.share, chosen.seed))
+    outcomes, seconds = part.run(range(len(cases)), lambda k: covered(cases[k], chosen.seed), workers=1, minutes=chosen.minutes)
+    done = [(case, outcome) for case, outcome in zip(cases, outcomes, strict=True) if outcome is not None]
+    for case, (every, least, width) in done:
         lines.append(f"| {case.name} | {case.runs} | {every:.3f} | {least:.3f} | {width:.3g} |")
-    print("\n".join(lines))
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("gibbsafe", "numpy", "scipy"))
     head = [
         "# Coverage of intervals",
         "",
-        f"Written by `audits/interval_coverage.py --scale {chosen.scale:g}`: how often nominal 90 % intervals of",
+        f"Written by `{chosen.command}`: how often nominal 90 % intervals of",
         "`Release.interval` hold the true parameter, over simulated data sets and releases (δ = 1e-6, replace-one). Logistic",
         "regression: d = 5 and an intercept, n = 10,000, 30 draws, D the plan's prior radius; Gaussian mean: n = 1,000, d = 2,",
         "radius 6; proportions: n = 2,000, trimmed to [0.1, 0.95]. Intervals in which shrinkage dominates cover more often than",
@@ -142,8 +133,7 @@ def main() -> None:
         "",
     ]
     foot = ["", f"{datetime.date.today()}, Python {platform.python_version()}, {versions}, {seconds:.0f} seconds."]
-    if chosen.report is not None:
-        chosen.report.write_text("\n".join([*head, *lines, *foot]) + "\n")
+    finish(chosen, "\n".join([*head, *lines, *foot]) + "\n", outcomes)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ An audit that was stopped goes on where it was (`parts.py`).
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import os
@@ -151,14 +150,11 @@ def table(database: str, outcomes: Sequence[tuple[Counter[str], int]]) -> list[s
 
 def main() -> None:
     """Run the audit on both databases and write its report."""
+    from arguments import arguments, finish
     from parts import Part, chunks
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=1000, help="on SQLite")
-    parser.add_argument("--postgres-kills", type=int, default=300, help="on the server of GIBBSAFE_TEST_POSTGRES (.ci/postgres)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--report", type=Path)
-    options = parser.parse_args()
+    # on SQLite, and on the server of GIBBSAFE_TEST_POSTGRES (.ci/postgres)
+    options = arguments(__doc__, {"kills": (1000, 20), "postgres-kills": (300, 20)})
     urls = {"SQLite": None, "PostgreSQL": os.environ.get("GIBBSAFE_TEST_POSTGRES")}
     if options.postgres_kills and not urls["PostgreSQL"]:
         raise SystemExit("no PostgreSQL here: install it, or pass --postgres-kills 0")
@@ -166,21 +162,21 @@ def main() -> None:
     units = [(database, *each) for database, kills in wanted.items() for each in chunks(kills, CHUNK)]
     part = Part("ledger", (options.kills, options.postgres_kills, options.seed))
     # one at a time: the moments of the kills are measured in units of an undisturbed release
-    outcomes, seconds = part.run(units, partial(chunk, urls, options.seed), workers=1)
+    outcomes, seconds = part.run(units, partial(chunk, urls, options.seed), workers=1, minutes=options.minutes)
     lines = [
         "# Audit: releases killed at random moments",
         "",
-        f"`audits/ledger_kill.py --kills {options.kills} --postgres-kills {options.postgres_kills}`: so many releases were",
+        f"`{options.command}`: so many releases were",
         "killed (SIGKILL) at random moments. No draw was on disk without its charge, nothing else was left behind, every file",
         "that was there verified, and after every kill chain, sums and caps were recomputed from the entries and compared",
         "with the anchor.",
         "",
     ]
     for database in (database for database, kills in wanted.items() if kills):
-        lines += table(database, [outcome for unit, outcome in zip(units, outcomes, strict=True) if unit[0] == database])
-    print("\n".join(lines) + f"\n{seconds:.0f} s")
-    if options.report is not None:
-        options.report.write_text("\n".join(lines))
+        done = [outcome for unit, outcome in zip(units, outcomes, strict=True) if outcome is not None and unit[0] == database]
+        lines += table(database, done)
+    sys.stderr.write(f"{seconds:.0f} s\n")
+    finish(options, "\n".join(lines), outcomes)
 
 
 if __name__ == "__main__":

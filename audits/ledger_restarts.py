@@ -11,14 +11,15 @@ charges as the cap admits, and a chain that fits and is not behind its anchor. A
 
 from __future__ import annotations
 
-import argparse
 import contextlib
+import math
 import multiprocessing
 import os
 import random
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -138,29 +139,29 @@ class Rounds:
             self.server.crash()
 
 
-def audit(restarts: int, charges: int, seed: int) -> tuple[list[dict[str, Any]], float]:
+def audit(restarts: int, charges: int, seed: int, minutes: float = math.inf) -> tuple[list[dict[str, Any]], float]:
     """Run the rounds that were not done before; return all of them and the seconds they took."""
     from parts import Part
 
     with tempfile.TemporaryDirectory() as place, contextlib.closing(Rounds(Path(place), charges, seed)) as rounds:
-        return Part("restarts", (restarts, charges, seed)).run(range(restarts), rounds, workers=1)
+        part = Part("restarts", (restarts, charges, seed))
+        outcomes, seconds = part.run(range(restarts), rounds, workers=1, minutes=minutes)
+        return [each for each in outcomes if each is not None], seconds
 
 
 def main() -> None:
     """Run the audit and write its report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--restarts", type=int, default=20)
-    parser.add_argument("--charges", type=int, default=100, help="how many the cap of a round admits")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--report", type=Path)
-    options = parser.parse_args()
-    rounds, seconds = audit(options.restarts, options.charges, options.seed)
+    from arguments import arguments, finish
+
+    # charges: how many the cap of a round admits
+    options = arguments(__doc__, {"restarts": (20, 2)}, settings={"charges": 100})
+    rounds, seconds = audit(options.restarts, options.charges, options.seed, options.minutes)
     total = sum(each["acknowledged"] for each in rounds)
     unsure = sum(each["charges"] - each["acknowledged"] for each in rounds)
     lines = [
         "# Audit: PostgreSQL crashed under 16 writers",
         "",
-        f"`audits/ledger_restarts.py --restarts {options.restarts} --charges {options.charges}`: {len(rounds)} times the server",
+        f"`{options.command}`: {len(rounds)} times the server",
         f"was crashed while {WRITERS} processes were charging one account, and started again. All {total:,} charges that were",
         f"acknowledged are in the journals; {unsure} more were committed in the moment of a crash and never acknowledged,",
         f"so that nothing was released under them. Every account ended with exactly the {options.charges} charges of its cap.",
@@ -170,9 +171,8 @@ def main() -> None:
         *(f"| {each['round']} | {each['before']} | {each['acknowledged']} | {each['charges']} |" for each in rounds),
         "",
     ]
-    print("\n".join(lines) + f"\n{seconds:.0f} s")
-    if options.report is not None:
-        options.report.write_text("\n".join(lines))
+    sys.stderr.write(f"{seconds:.0f} s\n")
+    finish(options, "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Planted bugs: does any test notice?
 
-    python audits/mutations.py --sample 120 --report docs/audit-mutations.md
+    python audits/mutations.py --report docs/audit-mutations.md
 
 Every number, comparison, minimum, sign, tail, adjacency and check of what prices a claim (privacy/, theorems/, the constants of
 models/ and posteriors/, the row path of data/) is a place where a declared operator can plant a bug. A sample is drawn by a
@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from arguments import arguments, finish
 from mutation_operators import variants
 from parts import Part
 
@@ -194,7 +195,7 @@ def markdown(outcomes: dict[Mutation, tuple[str, str]], places: int, options: ar
     ]
     return f"""# Audit: planted bugs
 
-Written by `audits/mutations.py --sample {options.sample} --seed {options.seed}` on {datetime.date.today().isoformat()}
+Written by `{options.command}` on {datetime.date.today().isoformat()}
 (Python {platform.python_version()}, {seconds:.0f} s of processor time).
 
 {places:,} places in privacy/, theorems/, the constants of models/ and posteriors/ and the row path of data/ can carry a bug by
@@ -221,12 +222,7 @@ tests of their room.
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sample", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=16)
-    parser.add_argument("--minutes", type=float, default=55.0, help="after these the rest is left for another time")
-    parser.add_argument("--report", type=Path)
-    options = parser.parse_args()
+    options = arguments(__doc__, {"sample": (100, 8)}, seed=16, minutes=55.0)
     every = mutations()
     drawn = sorted(every, key=lambda each: hashlib.sha256(f"{options.seed} {each}".encode()).digest())[: options.sample]
     part = Part("mutations", options.seed)  # a larger sample of a seed keeps what was done
@@ -241,9 +237,7 @@ def main() -> None:
     again, spent = Part("mutations-more", options.seed).run(unclear, partial(judge, more=True), minutes=options.minutes)
     judged |= {mutation: outcome for mutation, outcome in zip(unclear, again, strict=True) if outcome is not None}
     text = markdown(judged, len(every), options, seconds + spent)
-    print(text)
-    if options.report is not None:
-        options.report.write_text(text)
+    finish(options, text, [judged.get(each) for each in drawn])
     if "**not explained**" in text:
         sys.exit(1)
 

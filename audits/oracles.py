@@ -21,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from arguments import arguments, finish
 from oracles.all_cases import KINDS, run  # type: ignore[import-not-found]
 from parts import Part, chunks
 
@@ -80,7 +81,7 @@ def markdown(total: Outcome, options: argparse.Namespace, seconds: float) -> str
         lines.append(f"| {kind} | {counted} | {total.closest.get(kind, 0):.9f} |")
     return f"""# Audit: claims beside independent oracles
 
-Written by `audits/oracles.py --cases {options.cases} --seed {options.seed}` on {datetime.date.today().isoformat()} in
+Written by `{options.command}` on {datetime.date.today().isoformat()} in
 {seconds:.0f} s of processor time (Python {platform.python_version()}, {versions}).
 
 Each case draws declared constants log-uniformly over their whole domain, ends included (1e-12 to 1e12 wherever the model accepts
@@ -107,18 +108,11 @@ whose oracle is good to 1e-6; 1 says that the claim is attained, to the digits s
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--report", type=Path)
-    options = parser.parse_args()
+    options = arguments(__doc__, {"cases": (100_000, 2000)})
     part = Part("oracles", options.seed)  # more cases of a seed keep the ones that were done
-    outcomes, seconds = part.run(chunks(options.cases, CHUNK), partial(carry_out, options.seed))
-    total = sum(outcomes, Outcome())
-    text = markdown(total, options, seconds)
-    print(text)
-    if options.report is not None:
-        options.report.write_text(text)
+    outcomes, seconds = part.run(chunks(options.cases, CHUNK), partial(carry_out, options.seed), minutes=options.minutes)
+    total = sum((each for each in outcomes if each is not None), Outcome())
+    finish(options, markdown(total, options, seconds), outcomes)
     if total.failures:
         sys.exit(1)
 

@@ -15,29 +15,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from examples import EXAMPLES
-from parts import Part
+from arguments import arguments, finish
+from parts import ROOT, Part
 
 import gibbsafe as gs
 from gibbsafe.audit.plans import posteriors_of
 from gibbsafe.models import MODELS
 from gibbsafe.models.families.family import Family
-from gibbsafe.samplers import SAMPLERS
+from gibbsafe.release.draw import draw_stage
+
+sys.path.insert(0, str(ROOT / "tests"))
+
+from examples import EXAMPLES, SMALL  # type: ignore[import-not-found]
 
 DELTA = 1e-6
 #: Where no exact curve exists: the δ at which ε is estimated from draws.
 SAMPLED_DELTA = 1e-3
-#: Why a model's worst neighbours stay below half of its claim.
-GAPS = {
-    "LinearRegression": (
-        "the declared constant is a supremum over the whole parameter ball, and the mass of the posterior is not where it is "
-        "attained; the price of squared loss on a ball"
-    ),
-}
+#: Why the worst neighbours of a family with several parameters stay below half of its claim.
 SEVERAL = (
     "the profile is that of the worst law of this range, which has all its mass at the two ends of the log density ratio; a "
     "posterior of several parameters spreads between them. Independent blocks are priced as a composition, gaining from six on"
@@ -66,12 +63,12 @@ class Row:
         return self.exact / self.claim
 
 
-def sampled_epsilon(plan: gs.Plan, pair: tuple[Any, Any], draws: int, delta: float) -> float:
+def sampled_epsilon(plan: gs.Plan, pair: tuple[Any, Any], draws: int, delta: float, seed: int) -> float:
     """Estimate ε at ``delta`` from exact draws of both posteriors: δ(ε) = E_p (1 − e^{ε − L})₊, L the log density ratio."""
     first, second = posteriors_of(plan, *pair)
-    sampler, (stage,), reached = SAMPLERS[plan.sampler], plan.stages, 0.0
+    (stage,), reached = plan.stages, 0.0
     for p, q in ((first, second), (second, first)):
-        thetas, _ = sampler.function(p, draws, np.random.default_rng(1), None, **sampler.options(stage))
+        thetas, _ = draw_stage(plan, stage, p, draws, np.random.default_rng(seed))
         loss = q.values(thetas) - p.values(thetas)
         loss += np.log(np.mean(np.exp(-loss)))  # the ratio of the normalisers: E_p q/p = 1
         low, high = 0.0, float(loss.max())
@@ -96,12 +93,12 @@ def audit(name: str, example: str, model: gs.models.Model, adjacency: str, chose
             plan = gs.plan(model, gs.Budget(1.0, DELTA), n=n, adjacency=adjacency)
         except gs.GibbsafeError:
             return None
-        worst = gs.audit.worst_neighbours(plan, effort=chosen.effort // 2 if name == "WelschLocation" else chosen.effort)
+        worst = gs.audit.worst_neighbours(plan, effort=chosen.effort // 2 if EXAMPLES[name].slow else chosen.effort)
         pair = worst.data, worst.neighbour
         delta, curve = DELTA, worst.curve
         if curve is None:
             delta, route = SAMPLED_DELTA, f"{chosen.draws:,} draws"
-            exact = sampled_epsilon(plan, pair, chosen.draws, delta)
+            exact = sampled_epsilon(plan, pair, chosen.draws, delta, chosen.seed)
         else:
             route, exact = curve.route.split(" (")[0], curve.epsilon(max(DELTA, curve.resolution))
         share = exact / plan.guarantee.epsilon(delta)
@@ -132,7 +129,7 @@ def findings(plan: gs.Plan, curve: Any, bound: gs.audit.LowerBound, chosen: argp
         yield f"exact curve: {violation}"
     if bound.refutes(plan.guarantee):
         yield f"runs: {bound}"
-    constants = gs.audit.refute(plan.model, effort=5 if name == "WelschLocation" else chosen.effort // 4)
+    constants = gs.audit.refute(plan.model, effort=5 if EXAMPLES[name].slow else chosen.effort // 4)
     if constants.counterexample is not None:
         yield f"constants: {constants.counterexample}"
     same = gs.audit.same_mechanism(plan)
@@ -166,7 +163,7 @@ def gaps(rows: list[Row]) -> str:
         if row.ratio < 0.5:
             several = SEVERAL if isinstance(row.plan.model, Family) and row.plan.model.parameters > 1 else "**not explained**"
             named = f"{row.model}, {row.example}, {row.adjacency} ({row.ratio:.2f})"
-            by_reason.setdefault(GAPS.get(row.model, several), []).append(named)
+            by_reason.setdefault(EXAMPLES[row.model].gap or several, []).append(named)
     lines = [f"- **{'; '.join(names)}**: {reason}." for reason, names in by_reason.items()]
     return "\n".join(lines) or "None: every ratio is at least one half."
 
@@ -179,7 +176,7 @@ def markdown(rows: list[Row], chosen: argparse.Namespace, seconds: float) -> str
     left_out = f" Models without an example: {', '.join(missing)}." if missing else ""
     return f"""# Audit of every model
 
-Written by `audits/privacy.py --draws {chosen.draws} --effort {chosen.effort}{" --quick" if chosen.quick else ""}` on
+Written by `{chosen.command}{" --quick" if chosen.quick else ""}` on
 {datetime.date.today().isoformat()} in {seconds:.0f} s of processor time (Python {platform.python_version()}, {versions}).
 
 For each model, a plan at ε = 1 and δ = {DELTA:g} is made for several n, neighbouring data sets are searched that the posterior
@@ -207,40 +204,24 @@ has little mass at either end, so at δ > 0 even its worst neighbours stay below
 """
 
 
-def one(chosen: argparse.Namespace, unit: tuple[str, str, str]) -> Row | None:
+def one(chosen: argparse.Namespace, unit: tuple[str, str, str]) -> Row | str:
     """Audit one unit: model, example, adjacency."""
     name, example, adjacency = unit
-    row = audit(name, example, EXAMPLES[name][example], adjacency, chosen)
+    row = audit(name, example, SMALL[name, example], adjacency, chosen)
     if row is not None:
         state = "REFUTED" if row.refuted else f"ratio {row.ratio:.2f}"
         sys.stderr.write(f"{name}, {example}, {adjacency}: {state}, {row.seconds:.1f} s\n")
-    return row
+    return row or "refused"
 
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=20_000)
-    parser.add_argument("--effort", type=int, default=240)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", help="one model's name")
-    parser.add_argument("--report", type=Path, help="write the outcome here, as markdown")
-    chosen = parser.parse_args()
-    units = [
-        (name, example, adjacency)
-        for name, examples in EXAMPLES.items()
-        for example in examples
-        for adjacency in ("replace-one", "add-remove")
-        if chosen.only in (None, name)
-    ]
-    part = Part("privacy", (chosen.draws, chosen.effort, chosen.quick, chosen.only))
-    outcomes, seconds = part.run(units, partial(one, chosen))
-    rows = [row for row in outcomes if row is not None]
-    text = markdown(rows, chosen, seconds)
-    print(text)
-    if chosen.report is not None:
-        chosen.report.parent.mkdir(parents=True, exist_ok=True)
-        chosen.report.write_text(text)
+    chosen = arguments(__doc__, {"draws": (10_000, 2000), "effort": (100, 60)}, seed=1)
+    units = [(name, example, adjacency) for name, example in SMALL for adjacency in ("replace-one", "add-remove")]
+    part = Part("privacy", (chosen.draws, chosen.effort, chosen.quick, chosen.seed))
+    outcomes, seconds = part.run(units, partial(one, chosen), minutes=chosen.minutes)
+    rows = [row for row in outcomes if isinstance(row, Row)]
+    finish(chosen, markdown(rows, chosen, seconds), outcomes)
     if any(row.refuted for row in rows):
         sys.exit(1)
 

@@ -15,7 +15,6 @@ import platform
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import metadata
-from pathlib import Path
 
 import numpy as np
 
@@ -200,7 +199,6 @@ def audit(proposals: int, rows: int, dimension: int, seed: int, problems: int = 
 def markdown(outcome: Audit, chosen: argparse.Namespace, seconds: float) -> str:
     """The report that is committed."""
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("gibbsafe", "numpy", "scipy"))
-    options = f"--proposals {chosen.proposals} --rows {chosen.rows} --dimension {chosen.dimension} --seed {chosen.seed}"
     limits = f"up to {chosen.rows:,} rows and {chosen.dimension} parameters"
     rows = {
         "date": datetime.date.today().isoformat(),
@@ -218,7 +216,7 @@ def markdown(outcome: Audit, chosen: argparse.Namespace, seconds: float) -> str:
     }
     table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
     title = "# Audit of the shell sampler's envelope and squeeze"
-    return f"{title}\n\nWritten by `audits/shell_acceptance.py {options}`.\n\n| | |\n|---|---|\n{table}\n"
+    return f"{title}\n\nWritten by `{chosen.command}`.\n\n| | |\n|---|---|\n{table}\n"
 
 
 def chunk(chosen: argparse.Namespace, unit: tuple[int, int]) -> Audit:
@@ -241,22 +239,15 @@ def merged(outcomes: list[Audit]) -> Audit:
 
 def main() -> None:
     """Command line."""
+    from arguments import arguments, finish
     from parts import Part, chunks
 
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--proposals", type=int, default=10_000_000)
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--dimension", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=20)
-    parser.add_argument("--report", type=Path, help="write the outcome here, as markdown")
-    chosen = parser.parse_args()
+    sizes = {"proposals": (10_000_000, 200_000)}
+    chosen = arguments(__doc__, sizes, seed=20, settings={"rows": 100_000, "dimension": 60})
     part = Part("shell", (chosen.proposals, chosen.rows, chosen.dimension, chosen.seed))
-    outcomes, seconds = part.run(chunks(chosen.proposals, max(1, chosen.proposals // UNITS)), partial(chunk, chosen))
-    text = markdown(merged(outcomes), chosen, seconds)
-    print(text)
-    if chosen.report is not None:
-        chosen.report.parent.mkdir(parents=True, exist_ok=True)
-        chosen.report.write_text(text)
+    pieces = chunks(chosen.proposals, max(1, chosen.proposals // UNITS))
+    outcomes, seconds = part.run(pieces, partial(chunk, chosen), minutes=chosen.minutes)
+    finish(chosen, markdown(merged([each for each in outcomes if each is not None]), chosen, seconds), outcomes)
 
 
 if __name__ == "__main__":

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import harness  # noqa: F401  # isort: skip - sets the number of threads before NumPy loads
+from benchmarks import harness  # noqa: F401  # isort: skip - sets the number of threads before NumPy loads
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from harness import adult, iso
 
 import gibbsafe as gs
+from benchmarks.harness import adult, iso
 
 
 @dataclass(frozen=True)

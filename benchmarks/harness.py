@@ -27,6 +27,7 @@ from pathlib import Path  # noqa: E402
 import numpy as np  # noqa: E402
 
 HERE = Path(__file__).parent
+ROOT = HERE.parent
 RESULTS = Path(os.environ.get("GIBBSAFE_RESULTS", HERE / "results"))
 #: Where the public tables lie: inside the clone, or where the environment says.
 DATA = Path(os.environ.get("GIBBSAFE_DATA", HERE / "data"))
@@ -67,7 +68,7 @@ def head(quick, *packages):
     return {
         "date": datetime.date.today().isoformat(),
         "quick": quick,
-        "command": shlex.join(["benchmarks/" + Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": shlex.join(["python", "-m", f"benchmarks.questions.{Path(sys.argv[0]).stem}", *sys.argv[1:]]),
         "machine": machine(),
         "versions": versions(*packages),
     }

@@ -97,7 +97,7 @@ def test_nothing_looks_outside_the_clone_by_default():
     """No default path climbs above the root of the repository."""
     assert next(climbs(ast.parse('HERE.parent.parent / "shared"'))) == (1, 3)
     root = Path(__file__).parents[1]
-    for path in [*root.glob("benchmarks/*.py"), *root.glob("audits/*.py"), *root.glob("tests/**/*.py")]:
+    for path in [*root.glob("benchmarks/**/*.py"), *root.glob("audits/*.py"), *root.glob("tests/**/*.py")]:
         depth = len(path.relative_to(root).parts)
         for line, steps in climbs(ast.parse(path.read_text())):
             assert steps <= depth, f"{path.relative_to(root)}:{line}"

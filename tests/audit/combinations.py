@@ -11,8 +11,6 @@ from gibbsafe.audit.curves import PrivacyCurve
 from gibbsafe.privacy.profiles import gaussian_delta
 from gibbsafe.theorems import THEOREMS, get
 
-from .loading import EXAMPLES
-
 BUDGET = gs.Budget(1.0, 1e-6)
 ADJACENCIES = ("replace-one", "add-remove")
 
@@ -23,10 +21,6 @@ def plans(model, adjacency, n=12):
         for theorem in THEOREMS:
             with contextlib.suppress(gs.GibbsafeError):  # not this combination
                 yield gs.plan(model, BUDGET, n=n, adjacency=adjacency, theorem=theorem, sampler=sampler)
-
-
-def examples():
-    return [(name, what, model) for name, kinds in EXAMPLES.items() for what, model in kinds.items()]
 
 
 # -- theorems beside the registry --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The audits' own examples, read from beside the tests."""
+"""Scripts of `audits/`, read from beside the tests."""
 
 import importlib.util
 import sys
@@ -13,7 +13,3 @@ def load(name):
     sys.modules[spec.name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
-
-
-EXAMPLES = load("examples").EXAMPLES
-MODELS = [(name, what) for name, examples in EXAMPLES.items() for what in examples]

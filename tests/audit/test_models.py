@@ -6,33 +6,26 @@ import pytest
 import gibbsafe as gs
 from gibbsafe.audit.records import blend, columns_of, hostile_copies, join, replace_record, rows_of
 from gibbsafe.data.options import EncodingOptions
-from gibbsafe.models import MODELS
 
-from .loading import EXAMPLES
-from .loading import MODELS as ALL
+from ..examples import EXAMPLES, SMALL
 
-#: Potentials that are slow by design get less attention here and more in audits/privacy.py.
-EFFORT = {"WelschLocation": 3}
+ALL = pytest.mark.parametrize(("name", "what"), SMALL)
 
 
-def test_every_registered_model_has_an_example():
-    assert set(EXAMPLES) == set(MODELS)
-
-
-@pytest.mark.parametrize(("name", "what"), ALL)
+@ALL
 def test_declared_constants_are_not_refuted(name, what):
-    model = EXAMPLES[name][what]
-    outcome = gs.audit.refute(model, effort=EFFORT.get(name, 20))
+    model = SMALL[name, what]
+    outcome = gs.audit.refute(model, effort=3 if EXAMPLES[name].slow else 20)  # slow ones get more in audits/privacy.py
     assert not outcome.refuted, str(outcome)
-    if what != "not trimmed":  # an untrimmed Beta prior declares no constant of its likelihood
+    if what not in EXAMPLES[name].unpriced:
         assert outcome.evaluations > 10_000
         largest = max(share for constant, share in outcome.checked if constant not in ("clipping", "gradient", "derivatives"))
         assert largest > 0.5  # what is declared is not far from what is found
 
 
-@pytest.mark.parametrize(("name", "what"), ALL)
+@ALL
 def test_corners_are_records_of_the_domain(name, what):
-    model = EXAMPLES[name][what]
+    model = SMALL[name, what]
     corners = model.corners()
     assert len(corners) >= 2
     for corner in corners:
@@ -40,10 +33,10 @@ def test_corners_are_records_of_the_domain(name, what):
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-@pytest.mark.parametrize(("name", "what"), ALL)
+@ALL
 def test_neighbours_run_the_same_mechanism(name, what, adjacency):
     try:
-        plan = gs.plan(EXAMPLES[name][what], gs.Budget(1.0, 1e-6), n=7, adjacency=adjacency)
+        plan = gs.plan(SMALL[name, what], gs.Budget(1.0, 1e-6), n=7, adjacency=adjacency)
     except gs.GibbsafeError:
         return  # not covered under this adjacency
     outcome = gs.audit.same_mechanism(plan)

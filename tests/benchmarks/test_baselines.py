@@ -14,7 +14,7 @@ def rows(n=400, d=3, seed=0):
 
 
 def test_minimiser_has_no_gradient_even_under_a_strong_linear_term():
-    import baselines
+    from benchmarks.peers import baselines
 
     Z = rows()
     for ridge, linear in ((0.5, np.zeros(3)), (0.1, np.array([1e4, -1e3, 0.0]))):
@@ -26,7 +26,7 @@ def test_minimiser_has_no_gradient_even_under_a_strong_linear_term():
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
 def test_objective_perturbation_covers_rows_at_every_angle(epsilon):
     """δ of the worst corner of slopes, integrated over the plane of two rows at angle φ, stays below the claim (quadrature)."""
-    import baselines
+    from benchmarks.peers import baselines
 
     delta, ridge = 1e-4, 2.0
     sigma = baselines.objective_noise(epsilon, delta, ridge)
@@ -44,7 +44,7 @@ def test_objective_perturbation_covers_rows_at_every_angle(epsilon):
 
 
 def test_a_ridge_too_small_for_the_budget_is_refused():
-    import baselines
+    from benchmarks.peers import baselines
 
     assert baselines.objective_noise(0.1, 1e-6, 0.1) is None
     assert baselines.objective_perturbation(rows(), 0.1, 1e-6, ridge=0.1, seeds=[0]) is None
@@ -52,7 +52,7 @@ def test_a_ridge_too_small_for_the_budget_is_refused():
 
 def test_output_perturbation_has_the_noise_of_its_sensitivity():
     """Six standard errors of a variance from 3 × 2,000 normals."""
-    import baselines
+    from benchmarks.peers import baselines
 
     Z = rows()
     found = baselines.output_perturbation(Z, 1.0, 1e-6, ridge=5.0, seeds=range(2000))
@@ -61,7 +61,7 @@ def test_output_perturbation_has_the_noise_of_its_sensitivity():
 
 
 def test_gradient_descent_approaches_the_fit_where_noise_is_small():
-    import baselines
+    from benchmarks.peers import baselines
 
     Z = rows(2000)
     found = baselines.gradient_descent(Z, 2000.0, 1e-3, steps=400, rates=[8.0, 16.0], seeds=[0, 1])
@@ -70,7 +70,7 @@ def test_gradient_descent_approaches_the_fit_where_noise_is_small():
 
 
 def test_adassp_approaches_least_squares():
-    import baselines
+    from benchmarks.peers import baselines
 
     rng = np.random.default_rng(1)
     X = rng.uniform(-0.5, 0.5, (200_000, 2))

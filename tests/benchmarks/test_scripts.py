@@ -14,13 +14,13 @@ ROOT = Path(__file__).parents[2]
 
 
 def tiny(n=300, d=2):
-    import datasets
+    from benchmarks import datasets
 
     return datasets.isotropic(n, d)
 
 
 def test_every_method_of_utility_gives_a_finite_loss():
-    import utility
+    from benchmarks.questions import utility
 
     table, effort = tiny(), utility.Effort(2, 2, 30)
     for method in utility.METHODS:
@@ -32,8 +32,8 @@ def test_every_method_of_utility_gives_a_finite_loss():
 
 
 def test_cells_are_saved_one_by_one_and_kept_when_others_are_run_again():
-    import harness
-    import utility
+    from benchmarks import harness
+    from benchmarks.questions import utility
 
     table, effort = tiny(), utility.Effort(2, 2, 30)
     utility.run("utility", True, [(table, effort)], ["non-private", "diffprivlib"], epsilons=(1.0,))
@@ -44,7 +44,7 @@ def test_cells_are_saved_one_by_one_and_kept_when_others_are_run_again():
 
 
 def test_tightness_shares_are_at_most_one():
-    import tightness
+    from benchmarks.questions import tightness
 
     name = "pseudo-Huber regression, one coefficient"
     found = tightness.cell(name, 1.0, 1e-6, 1, tightness.worst(name, 1.0, 1e-6))
@@ -53,7 +53,7 @@ def test_tightness_shares_are_at_most_one():
 
 
 def test_means_and_regressions_have_errors_for_every_method():
-    import means
+    from benchmarks.questions import means
 
     cells = [means.bounded_mean(200, 2, 1.0, 2), means.unbounded_mean(200, 1.0, 2), means.regression(300, 2, 1.0, 2, False)]
     for cell in cells:
@@ -63,7 +63,7 @@ def test_means_and_regressions_have_errors_for_every_method():
 
 
 def test_speed_without_chains():
-    import speed
+    from benchmarks.questions import speed
 
     found = speed.cell(500, 3, speed.Effort(further_draws=20, exact_runs=1), chains=False)
     assert found["exact"]["first_s"] > found["exact"]["next_s"] > 0
@@ -71,8 +71,8 @@ def test_speed_without_chains():
 
 
 def test_draws_and_their_section():
-    import draws
-    import report_draws
+    from benchmarks.questions import draws
+    from benchmarks.report import draws as report_draws
 
     sizes = {"iso": (60, 3), "one-hot": (600, 5), "separable": (60, 3), "heavy-tailed": (60, 3), "narrow hinge": (60, 3)}
     assert set(sizes) == set(draws.SIZES) == set(draws.QUICK)
@@ -90,7 +90,7 @@ def test_draws_and_their_section():
 
 
 def test_a_draw_that_does_not_end_is_stopped():
-    import draws
+    from benchmarks.questions import draws
 
     def forever():
         while True:
@@ -100,7 +100,7 @@ def test_a_draw_that_does_not_end_is_stopped():
 
 
 def test_scale_measures_a_process_of_its_own(tmp_path):
-    import scale
+    from benchmarks.questions import scale
 
     found = scale.measure(2000, tmp_path)
     assert found["seconds"] > 0
@@ -110,7 +110,7 @@ def test_scale_measures_a_process_of_its_own(tmp_path):
 
 
 def test_costs_of_an_estimate():
-    import estimates
+    from benchmarks.questions import estimates
 
     found = estimates.run(tiny(), tiny(200), epsilons=(1.0,), releases=2, seeds=2, longest=60)
     assert found["adult"][0]["passes_median"] > 1
@@ -119,7 +119,7 @@ def test_costs_of_an_estimate():
 
 
 def test_kernels_and_growth():
-    import main_line
+    from benchmarks.questions import main_line
 
     found = main_line.kernels(2000, 4, 1)
     assert found["gradient_over_sum"] > 0
@@ -127,7 +127,7 @@ def test_kernels_and_growth():
 
 
 def test_heavy_tails_at_a_tiny_size():
-    import heavy_tails
+    from benchmarks.questions import heavy_tails
 
     found = heavy_tails.run(300, 1)
     assert (found["n"], found["d"], found["data_sets"], found["outliers"]) == (300, 5, 1, 50)
@@ -140,13 +140,13 @@ def test_heavy_tails_at_a_tiny_size():
 @pytest.mark.parametrize("name", ["PrivateHuberRegressor()", "PrivateQuantileRegressor()"])
 def test_privacy_costs_robust_estimators_at_most_as_much_again_as_sampling_does(name):
     """Seeds are fixed; the committed results have the ratio over twenty data sets."""
-    import heavy_tails
+    from benchmarks.questions import heavy_tails
 
     assert heavy_tails.measure("uniform on [−1, 1]⁵", name, 100_000, 4)["ratio"] < 2
 
 
 def test_network_counts_and_release():
-    import network_statistics
+    from benchmarks.questions import network_statistics
 
     found = network_statistics.run(2000, repeats=1)
     assert found["counting"]["ratio"] > 0
@@ -154,7 +154,7 @@ def test_network_counts_and_release():
 
 
 def test_out_of_core_measures_the_memory_of_the_release_alone():
-    import out_of_core
+    from benchmarks.questions import out_of_core
 
     held = np.ones(40_000_000)  # 320 MB here must not count there
     found = out_of_core.run(0.001, 3, "10MB", "LogisticRegression", 600.0)
@@ -164,8 +164,8 @@ def test_out_of_core_measures_the_memory_of_the_release_alone():
 
 
 def test_a_quick_run_leaves_the_full_results_alone(monkeypatch):
-    import harness
-    import network_statistics
+    from benchmarks import harness
+    from benchmarks.questions import network_statistics
 
     monkeypatch.setattr(network_statistics, "run", lambda rows: {"rows": rows})
     monkeypatch.setattr("sys.argv", ["network_statistics.py", "--quick"])
@@ -175,7 +175,7 @@ def test_a_quick_run_leaves_the_full_results_alone(monkeypatch):
 
 
 def test_costs_of_draws_of_a_family():
-    import families
+    from benchmarks.questions import families
 
     one, many = families.price(1), families.price(100)
     assert many["paper"] == pytest.approx(100 * one["paper"])
@@ -184,7 +184,7 @@ def test_costs_of_draws_of_a_family():
 
 @pytest.fixture
 def tiny_contamination():
-    import contamination
+    from benchmarks.questions import contamination
 
     sizes = (2500, 5000)
     return {
@@ -202,7 +202,7 @@ def tiny_contamination():
 
 
 def test_contamination_and_its_section(tiny_contamination):
-    import report_contamination
+    from benchmarks.report import contamination as report_contamination
 
     row = tiny_contamination["table"]["rows"][0]
     assert row["gaps"]["literal"] == row["literal"] / 2.85 - 1
@@ -220,8 +220,8 @@ def test_contamination_and_its_section(tiny_contamination):
 
 def test_what_a_welsch_draw_costs():
     """The page's formula on 40 data sets of 20,000 records, within five standard errors."""
-    import contamination
-    import report_contamination
+    from benchmarks.questions import contamination
+    from benchmarks.report import contamination as report_contamination
 
     rng, n, epsilon = np.random.default_rng(0), 20_000, 0.5
     draws = [
@@ -234,7 +234,7 @@ def test_what_a_welsch_draw_costs():
 @pytest.mark.parametrize("name", ["four stages", "in use"])
 def test_excess_of_stages_is_what_drawing_them_gives(name):
     """Gaussian posteriors of quadratic losses drawn stage by stage at the library's prices, within five standard errors."""
-    import schedules
+    from benchmarks.questions import schedules
 
     d, n, signal, runs = 3, 500, 12.0, 20_000
     curvature, theta = np.array([0.1, 0.05, 0.01]), np.array([2.0, -1.0, 3.0])
@@ -252,7 +252,7 @@ def test_excess_of_stages_is_what_drawing_them_gives(name):
 
 
 def test_schedules_on_a_table_and_their_page():
-    import schedules
+    from benchmarks.questions import schedules
 
     cell = schedules.check(tiny(), 1.0, 2)
     assert set(cell["log_loss"]) == set(schedules.SCHEDULES)
@@ -267,7 +267,7 @@ def test_schedules_on_a_table_and_their_page():
 
 
 def test_peers_answer(monkeypatch):
-    import peers
+    from benchmarks.peers import environment as peers
 
     assert not peers.available()
     monkeypatch.setattr(peers, "PYTHON", ROOT / ".venv-peers" / "bin" / "python")
@@ -280,7 +280,7 @@ def test_peers_answer(monkeypatch):
 
 
 def test_spread_and_standard_error():
-    import harness
+    from benchmarks import harness
 
     spread, result = harness.spread_of(3, lambda: 7)
     assert result == 7
@@ -311,5 +311,5 @@ TESTS = {
 def test_every_benchmark_that_make_runs_has_a_test():
     makefile = (ROOT / "Makefile").read_text()
     listed = re.search(r"^BENCHMARKS := (.+)$", makefile, re.MULTILINE).group(1).split()
-    named = re.findall(r"benchmarks/(\w+)\.py", makefile)
-    assert {*listed, *named} - {"report"} <= set(TESTS)
+    named = re.findall(r"benchmarks\.questions\.(\w+)", makefile)
+    assert {*listed, *named} == {path.stem for path in (ROOT / "benchmarks" / "questions").glob("*.py")} == set(TESTS)

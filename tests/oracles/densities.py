@@ -74,6 +74,11 @@ def soft_pinball(quantile: float, width: float) -> Loss:
     return loss
 
 
+def negative_binomial(size: float) -> Loss:
+    """r log(1 + μ/r) + y log(1 + r/μ) at the mean μ = e^u: −log of r^r μ^y/(r + μ)^{r+y}, less y log r."""
+    return lambda u, y: (size + y) * softplus(u - math.log(size)) - y * (u - math.log(size))
+
+
 def squared(u: Array, y: float) -> Array:
     """½(y − u)², less its value at u = 0."""
     return u * (u / 2 - y)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import mpmath as mp
@@ -24,58 +26,129 @@ from .theorem_cases import ADJACENCIES, budget_of
 FAR = 1e9
 
 
-def _no_kinks(z: float, y: float) -> tuple[float, ...]:
-    return ()
+@dataclass(frozen=True)
+class Drawn:
+    """A model with random declared numbers, its loss written down again, and what its hostile records are.
+
+    ``response`` is one of `labels`, `far`; ``kink`` is where the loss bends, for a record (z, y); ``slopes`` are those that
+    it approaches, of either sign where the response alone decides (two of them), of one where the predictor has to be far (one).
+    """
+
+    model: Any
+    loss: densities.Loss
+    response: Callable[[Generator, float, float, float], float]
+    slopes: tuple[float, ...]
+    kink: Callable[[float, float], float] | None = None
+    unit: float = 1.0
+
+    def kinks(self, z: float, y: float) -> tuple[float, ...]:
+        """Parameters at which a record's loss bends."""
+        return (self.kink(z, y) / z,) if self.kink is not None and z else ()
+
+    @property
+    def features(self) -> bool:
+        """Whether a record has a row of its own, or 1."""
+        return hasattr(self.model, "dimension")
+
+    def record(self, rng: Generator, theta: float) -> tuple[float, float]:
+        """Return a record (z, y) in scaled units: at an end of the domain, or inside; responses near, far and at the kink."""
+        z = float(either(rng, 1.0, -1.0, float(rng.uniform(-1, 1)))) if self.features else 1.0
+        return z, self.response(rng, z * theta, self.unit, FAR)
 
 
-def _model(name: str, rng: Generator, **shape: Any) -> tuple[Any, Any, Any, float]:
-    """Return a model with its loss, the kinks of a record, and the unit of its response."""
-    if name in ("LogisticRegression", "BernoulliLogit"):
-        model = gs.models.BernoulliLogit() if name == "BernoulliLogit" else gs.models.LogisticRegression(**shape)
-        return model, densities.logistic, _no_kinks, 1.0
-    if name == "SoftHinge":
-        width = magnitude(rng, 1e-6, 1e6)
-        return gs.models.SoftHinge(**shape, width=width), densities.soft_hinge(width), lambda z, y: (y / z,) if z else (), 1.0
-    if name == "Hinge":
-        return gs.models.Hinge(**shape), densities.hinge, lambda z, y: (y / z,) if z else (), 1.0
-    unit = magnitude(rng)
-    if name == "PseudoHuberRegression":
-        model = gs.models.PseudoHuberRegression(**shape, width=unit)
-        return model, densities.pseudo_huber(unit), lambda z, y: (y / z,) if z else (), unit
-    quantile = fraction(rng)
-    if name == "QuantileRegression":
-        model = gs.models.QuantileRegression(**shape, quantile=quantile, scale=unit)
-        return model, densities.pinball(quantile), lambda z, y: (y / z,) if z else (), unit
+def labels(rng: Generator, predictor: float, unit: float, reach: float) -> float:
+    """A label."""
+    return float(either(rng, 1.0, -1.0))
+
+
+def far(rng: Generator, predictor: float, unit: float, reach: float) -> float:
+    """A number as far out as is asked for, near the predictor, or on it."""
+    return float(either(rng, reach * unit, -reach * unit, predictor, predictor + unit * float(rng.normal())))
+
+
+def _response_itself(z: float, y: float) -> float:
+    return y
+
+
+def logistic(rng: Generator, **shape: Any) -> Drawn:
+    """Logistic regression."""
+    return Drawn(gs.models.LogisticRegression(**shape), densities.logistic, labels, (1.0,))
+
+
+def logit(rng: Generator, **shape: Any) -> Drawn:
+    """A proportion on the logit scale, whatever shape is asked for."""
+    return Drawn(gs.models.BernoulliLogit(), densities.logistic, labels, (1.0,))
+
+
+def soft_hinge(rng: Generator, **shape: Any) -> Drawn:
+    """Soft hinges of any width."""
+    width = magnitude(rng, 1e-6, 1e6)
+    model = gs.models.SoftHinge(**shape, width=width)
+    return Drawn(model, densities.soft_hinge(width), labels, (1.0,), _response_itself)
+
+
+def hinge(rng: Generator, **shape: Any) -> Drawn:
+    """The hinge."""
+    return Drawn(gs.models.Hinge(**shape), densities.hinge, labels, (1.0,), _response_itself)
+
+
+def pseudo_huber(rng: Generator, **shape: Any) -> Drawn:
+    """Pseudo-Huber losses of any width."""
+    width = magnitude(rng)
+    model = gs.models.PseudoHuberRegression(**shape, width=width)
+    return Drawn(model, densities.pseudo_huber(width), far, (-width, width), _response_itself, width)
+
+
+def pinball(rng: Generator, **shape: Any) -> Drawn:
+    """Quantiles at any level and scale."""
+    unit, quantile = magnitude(rng), fraction(rng)
+    model = gs.models.QuantileRegression(**shape, quantile=quantile, scale=unit)
+    return Drawn(model, densities.pinball(quantile), far, (-quantile, 1 - quantile), _response_itself, unit)
+
+
+def soft_pinball(rng: Generator, **shape: Any) -> Drawn:
+    """Soft quantiles of any width."""
+    unit, quantile = magnitude(rng), fraction(rng)
     width = unit * magnitude(rng, 1e-6, 1e3)
     model = gs.models.SoftQuantileRegression(**shape, quantile=quantile, scale=unit, width=width)
-    return model, densities.soft_pinball(quantile, width), lambda z, y: (y / z,) if z else (), unit
+    slopes = (-quantile, 1 - quantile)
+    return Drawn(model, densities.soft_pinball(quantile, width), far, slopes, _response_itself, unit)
 
 
-ONE_PARAMETER = (
-    "LogisticRegression", "BernoulliLogit", "SoftHinge", "Hinge",
-    "PseudoHuberRegression", "QuantileRegression", "SoftQuantileRegression",
-)  # fmt: skip
+def counts(rng: Generator, **shape: Any) -> Drawn:
+    """Negative binomial counts with caps and dispersions of any size."""
+    cap, dispersion = size(rng, 1e4), magnitude(rng, 1e-4, 1e4)
+
+    def response(rng: Generator, predictor: float, unit: float, reach: float) -> float:
+        return float(either(rng, 0.0, float(cap), float(rng.integers(0, cap + 1))))
+
+    model = gs.models.CountRegression(**shape, cap=cap, dispersion=dispersion)
+    slopes = (float(max(cap, dispersion)),)
+    return Drawn(model, densities.negative_binomial(dispersion), response, slopes, lambda z, y: math.log(dispersion))
 
 
-def _record(rng: Generator, name: str, unit: float, theta: float) -> tuple[float, float]:
-    """Return a record (z, y) in scaled units: at an end of the domain, or inside; responses near, far and at the kink."""
-    z = float(either(rng, 1.0, -1.0, float(rng.uniform(-1, 1))))
-    if name == "BernoulliLogit":
-        return 1.0, float(either(rng, 1.0, -1.0))
-    if name in ("LogisticRegression", "SoftHinge", "Hinge"):
-        return z, float(either(rng, 1.0, -1.0))
-    return z, float(either(rng, FAR * unit, -FAR * unit, z * theta, z * theta + unit * float(rng.normal())))
+#: Models of a linear predictor that are drawn with one parameter alone, and those that are drawn with several as well.
+SINGLE = {"BernoulliLogit": logit, "Hinge": hinge, "QuantileRegression": pinball}
+SEVERAL = {
+    "LogisticRegression": logistic,
+    "SoftHinge": soft_hinge,
+    "PseudoHuberRegression": pseudo_huber,
+    "SoftQuantileRegression": soft_pinball,
+    "CountRegression": counts,
+}
+ONE_PARAMETER = SINGLE | SEVERAL
 
 
 @case("one-parameter Gibbs posteriors", 5)
 def one_parameter(rng: Generator, made: Case) -> None:
     """Every loss of a linear predictor, its declared numbers over 24 decades, random priors, people with several rows."""
     name, adjacency = str(either(rng, *ONE_PARAMETER)), str(either(rng, *ADJACENCIES))
-    model, loss, kinks, unit = _model(name, rng, dimension=1, radius=magnitude(rng), intercept=False)
+    drawn = ONE_PARAMETER[name](rng, dimension=1, radius=magnitude(rng), intercept=False)
+    model = drawn.model
     budget, rows = budget_of(rng), int(either(rng, 1, 1, 2, 5))
     n = rows + (0 if rng.random() < 0.5 else size(rng, 1e6))
     given = None
-    scale = unit * magnitude(rng, 1e-6, 1e6)  # of the prior, in scaled units
+    scale = drawn.unit * magnitude(rng, 1e-6, 1e6)  # of the prior, in scaled units
     if rng.random() < 0.7:
         precision = model.units.precision_to_original(np.array([1 / scale**2]))
         centre = model.to_original(np.array([[scale * float(rng.normal()) * 3]]))[0]
@@ -87,9 +160,9 @@ def one_parameter(rng: Generator, made: Case) -> None:
     )
     stage = plan.stages[-1]
     assert stage.prior_centre is not None
-    gibbs = Gibbs(loss, stage.inverse_temperature, stage.prior_precision[0], stage.prior_centre[0], kinks=kinks)
-    x, y = (_record(rng, name, unit, gibbs.centre) for _ in range(2))
-    common = Rows() if rng.random() < 0.4 else Rows([(*_record(rng, name, unit, gibbs.centre), float(n - rows))])
+    gibbs = Gibbs(drawn.loss, stage.inverse_temperature, stage.prior_precision[0], stage.prior_centre[0], kinks=drawn.kinks)
+    x, y = (drawn.record(rng, gibbs.centre) for _ in range(2))
+    common = Rows() if rng.random() < 0.4 else Rows([(*drawn.record(rng, gibbs.centre), float(n - rows))])
     first = common.with_((*x, float(rows)))
     fewer = int(rng.integers(0, rows + 1)) if rows > 1 else 1  # a person may have fewer rows, or other ones
     second = common if adjacency == "add-remove" else common.with_((*y, float(max(fewer, 1))))
@@ -100,19 +173,17 @@ def one_parameter(rng: Generator, made: Case) -> None:
     made.at_most("the budget's δ", float(shown.worst[0]), budget.delta, float(shown.error[0]))
 
 
-SLOPES = {"LogisticRegression", "SoftHinge"}
-
-
 @case("several parameters far out", 1.5)
 def far_out(rng: Generator, made: Case) -> None:
     """Where slopes are at their limits a record shifts the prior: μ = β‖Λ^{−1/2}(s z − s′z′)‖, whole rows with intercept."""
-    name = str(either(rng, "LogisticRegression", "SoftHinge", "PseudoHuberRegression", "SoftQuantileRegression"))
+    name = str(either(rng, *SEVERAL))
     adjacency, intercept = str(either(rng, *ADJACENCIES)), bool(rng.random() < 0.6)
     d = int(rng.integers(1, 4))
     radius = magnitude(rng, 1e-6, 1e6)
-    model, _, _, unit = _model(name, rng, dimension=d, radius=radius, intercept=intercept)
+    drawn = SEVERAL[name](rng, dimension=d, radius=radius, intercept=intercept)
+    model, one_sided = drawn.model, len(drawn.slopes) == 1
     budget, rows, n = budget_of(rng), int(either(rng, 1, 1, 3)), size(rng, 1e4) + 3
-    scaled = unit**-2 * np.array([magnitude(rng, 1e-6, 1e6) for _ in range(d + intercept)])
+    scaled = drawn.unit**-2 * np.array([magnitude(rng, 1e-6, 1e6) for _ in range(d + intercept)])
     if rng.random() < 0.4:
         scaled[:] = scaled[0]
     prior = GaussianPrior(tuple(model.units.precision_to_original(scaled).tolist()), (0.0,) * (d + intercept))
@@ -131,22 +202,13 @@ def far_out(rng: Generator, made: Case) -> None:
     length = math.hypot(radius, 1.0) if intercept else radius
     features = np.linalg.qr(rng.normal(size=(d, d)))[0][0] if rng.random() < 0.5 else np.eye(d)[int(np.argmin(precision[:d]))]
     row = np.append(features * radius, [1.0] * intercept) / length
-    if name in SLOPES:
-        # both margins far on the wrong side along a direction that costs nothing; only rows apart in two directions allow 2L
-        pull = (
-            [(row, 1.0)] if d + intercept == 1 else [(row, 1.0), (np.append(-features * radius, [1.0] * intercept) / length, 1.0)]
-        )
-        vectors = [slope * each for each, slope in pull]
-    else:
-        slopes = (
-            (-model.loss.lipschitz, model.loss.lipschitz)
-            if name == "PseudoHuberRegression"
-            else (-model.quantile, 1 - model.quantile)
-        )
-        mirrored = np.append(-features * radius, [1.0] * intercept) / length
-        vectors = [slope * each for slope in slopes for each in (row, mirrored)]
+    mirrored = np.append(-features * radius, [1.0] * intercept) / length
+    # One-sided: both predictors far on the wrong side along a direction that costs nothing; only rows apart in two directions
+    # allow 2L.
+    apart = (row,) if one_sided and d + intercept == 1 else (row, mirrored)
+    vectors = [slope * each for slope in drawn.slopes for each in apart]
     shifts = vectors if adjacency == "add-remove" else [a - b for a in vectors for b in vectors]
-    if name in SLOPES and adjacency == "replace-one":
+    if one_sided and adjacency == "replace-one":
         shifts = [vectors[0] - vectors[-1]]
     mu = max(beta * rows * math.sqrt(float((shift**2 / precision).sum())) for shift in shifts)
     made.setting |= {"beta": beta}

@@ -18,7 +18,7 @@ from .densities import Gibbs, Rows
 from .draw import Generator, either, magnitude
 from .exact import finite_curve
 from .family_cases import beta_pair, gamma_pair, logit
-from .linear_cases import ONE_PARAMETER, _model
+from .linear_cases import ONE_PARAMETER, labels
 from .suite import Case, case
 
 CLIPPED = 1e-3
@@ -39,26 +39,24 @@ def linear(rng: Generator, made: Case) -> None:
     """Rows in the user's units, clipped and scaled here once more."""
     name = str(either(rng, *ONE_PARAMETER))
     radius = magnitude(rng, 1e-3, 1e3)
-    model, loss, kinks, unit = _model(
-        name, np.random.default_rng(int(rng.integers(5))), dimension=1, radius=radius, intercept=False
-    )
+    shape = {"dimension": 1, "radius": radius, "intercept": False}
+    drawn = ONE_PARAMETER[name](np.random.default_rng(int(rng.integers(5))), **shape)
+    model = drawn.model
     n = int(rng.integers(2, 6))
     budget = gs.Budget(magnitude(rng, 0.1, 10.0), magnitude(rng, 1e-6, 1e-2))
     made.setting = {"model": model.to_dict(), "budget": budget, "n": n}
     plan = gs.plan(model, budget, n=n, adjacency="replace-one")
     features = radius * rng.uniform(-1.5, 1.5, n + 1)
-    classes = name in ("LogisticRegression", "SoftHinge", "Hinge", "BernoulliLogit")
-    response = (
-        rng.integers(0, 2, n + 1).astype(float) if classes else unit * rng.normal(size=n + 1) * float(either(rng, 1.0, 30.0))
-    )
-    signs = 2 * response - 1 if classes else response
-    scaled = np.ones(n + 1) if name == "BernoulliLogit" else np.clip(features / radius, -1, 1)
-    records = [(float(z), float(y), 1.0) for z, y in zip(scaled, signs, strict=True)]
+    reach = float(either(rng, 1.0, 30.0))
+    scaled = np.clip(features / radius, -1, 1) if drawn.features else np.ones(n + 1)
+    records = [(float(z), drawn.response(rng, 0.0, drawn.unit, reach), 1.0) for z in scaled]
+    signs = np.array([y for _, y, _ in records])
+    response = (signs + 1) / 2 if drawn.response is labels else signs
     stage = plan.stages[-1]
-    gibbs = Gibbs(loss, stage.inverse_temperature, stage.prior_precision[0], kinks=kinks)
+    gibbs = Gibbs(drawn.loss, stage.inverse_temperature, stage.prior_precision[0], kinks=drawn.kinks)
     first, second = Rows(records[:n]), Rows([*records[: n - 1], records[n]])
     keep = [[*range(n)], [*range(n - 1), n]]
-    data = tuple(response[k] if name == "BernoulliLogit" else (features[k][:, None], response[k]) for k in keep)
+    data = tuple((features[k][:, None], response[k]) if drawn.features else response[k] for k in keep)
     epsilons = [0.0, *epsilons_for(rng, budget.epsilon)[1:3]]
     same(made, plan, data, curve(gibbs.log(first), gibbs.log(second), gibbs.line(first, second), epsilons), epsilons)
 

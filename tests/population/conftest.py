@@ -5,20 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gibbsafe.data.options import EncodingOptions
-from gibbsafe.samplers import SAMPLERS
+import gibbsafe as gs
 
 
 def _releases(plan, data, runs):
-    sampler, stage, model = SAMPLERS[plan.sampler], plan.stages[-1], plan.model
     first = plan.release(data(np.random.default_rng([0, 1])), generator=np.random.default_rng([0, 2]), progress=False)
     yield first
-    centre = np.zeros(model.parameters) if stage.prior_centre is None else np.array(stage.prior_centre)
     for run in range(1, runs):
-        blocks = model.encode(data(np.random.default_rng([run, 1])), EncodingOptions())
-        posterior = model.posterior(blocks, stage, centre)
-        draws, _ = sampler.function(posterior, stage.draws, np.random.default_rng([run, 2]), None, **sampler.options(stage))
-        yield replace(first, draws=model.to_original(draws))
+        release = gs.audit.mechanism_of(plan, np.random.default_rng([run, 2]))
+        drawn = release(data(np.random.default_rng([run, 1])), 1).reshape(-1, plan.model.parameters)
+        yield replace(first, draws=plan.model.to_original(drawn))
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ from scipy.stats import kstest
 
 import gibbsafe as gs
 
+from ..examples import FAMILIES, records
+
 BUDGET = gs.Budget(4.0, 1e-6)
 
 
@@ -94,16 +96,7 @@ def test_rows_carry_a_plain_note_and_cost_nothing():
     [
         (gs.models.BetaBernoulli(trim=(0.2, 0.8), labels=("no", "yes")), ["no", "yes"] * 50),
         (gs.models.BetaBernoulli(trim=(0.2, 0.8), trials=5), [0, 5, 2, 3] * 25),
-        (gs.models.ExponentialRate(trim=(0.5, 2.0), bound=5.0), np.linspace(0, 5, 100)),
-        (gs.models.NormalPrecision(trim=(0.5, 2.0), bound=5.0), np.linspace(-2, 2, 100)),
-        (gs.models.MultivariateNormalPrecision(dimension=2, trim=(0.5, 2.0), bound=3.0), np.ones((100, 2))),
-        (gs.models.Categorical(states=("a", "b", "c"), smallest_probability=0.1), ["a", "b", "c", "a"] * 25),
-        (gs.models.MarkovChain(states=3, length=4, smallest_probability=0.1), np.tile([[0, 1, 2, 0]], (100, 1))),
-        (
-            gs.models.BayesianNetwork(states={"u": 2, "v": 3}, parents={"v": ["u"]}, smallest_probability=0.1),
-            np.tile([[0, 1], [1, 2]], (50, 1)),
-        ),
-        (gs.models.FiniteFamily.bernoulli(0.1), [0, 1] * 50),
+        *((model, records(model, 100)) for model in FAMILIES.values()),
     ],
 )
 def test_families_read_their_own_synthetic_rows(model, data):

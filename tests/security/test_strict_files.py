@@ -13,6 +13,8 @@ import pytest
 
 import gibbsafe as gs
 
+from ..examples import EXAMPLES, records
+
 RELEASES = {
     "logistic": (gs.models.LogisticRegression(dimension=2), (np.full((40, 2), 0.1), np.arange(40) % 2)),
     "mean": (gs.models.GaussianMean(dimension=2, radius=1.0), np.full((40, 2), 0.1)),
@@ -23,7 +25,7 @@ RELEASES = {
     "rate": (gs.models.ExponentialRate(trim=(0.2, 2.0), bound=1.0), np.full(40, 0.5)),
     "points": (gs.models.FiniteFamily.bernoulli(0.25), np.arange(40) % 2),
     "welsch": (gs.models.WelschLocation(scale=1.0, bounds=(-3.0, 3.0)), np.full(40, 0.5)),
-}
+} | {name: (example.model, records(example.model, 40)) for name, example in EXAMPLES.items()}
 
 
 @pytest.fixture(scope="module")

@@ -11,44 +11,12 @@ import pytest
 import gibbsafe as gs
 from gibbsafe.study.declaration import KEYS, Study
 
+from ..examples import EXAMPLES, ONE
+
 BUDGET = "[budget]\nepsilon = 1.0\ndelta = 1e-6\n"
 HEAD = 'n = 30\nadjacency = "replace-one"\n'
-FEATURES = "[columns.a]\nbounds = [0, 1]\n[columns.b]\nbounds = [0, 5]\n"
-ONE = "[columns.a]\nbounds = [0, 1]\n"
-LABEL = '[target]\nname = "y"\nlabels = ["no", "yes"]\n'
-NUMBER = '[target]\nname = "z"\nbounds = [0, 20]\n'
-CATEGORIES = '[columns.w]\nlevels = ["u", "v", "w"]\n[columns.x]\nlevels = ["s", "t"]\n'
-W = '[columns.w]\nlevels = ["u", "v", "w"]\n'
-LEVELS = '[target]\nname = "w"\nlevels = ["u", "v", "w"]\n'
-STATES = '[columns.x]\nlevels = ["s", "t"]\n[columns.x2]\nlevels = ["s", "t"]\n'
-
-
-def options(name, text=""):
-    return f'[model]\nname = "{name}"\n{text}'
-
-
-#: For every model a study of the table below. A model that is registered and not listed here fails the test.
-STUDIES = {
-    "LogisticRegression": options("LogisticRegression") + FEATURES + W + LABEL,
-    "SoftHinge": options("SoftHinge") + FEATURES + LABEL,
-    "Hinge": options("Hinge", "intercept = false\n") + ONE + LABEL,
-    "PseudoHuberRegression": options("PseudoHuberRegression", "width = 2.0\n") + FEATURES + NUMBER,
-    "SoftQuantileRegression": options("SoftQuantileRegression", "quantile = 0.9\n") + FEATURES + NUMBER,
-    "QuantileRegression": options("QuantileRegression", "intercept = false\n") + ONE + NUMBER,
-    "LinearRegression": options("LinearRegression") + FEATURES + NUMBER,
-    "GaussianMean": options("GaussianMean") + FEATURES,
-    "BernoulliLogit": options("BernoulliLogit") + LABEL,
-    "BetaBernoulli": options("BetaBernoulli", "trim = [0.2, 0.8]\n") + LABEL,
-    "ExponentialRate": options("ExponentialRate", "trim = [0.1, 1.0]\n") + NUMBER,
-    "LaplaceScale": options("LaplaceScale", "trim = [0.1, 1.0]\n") + NUMBER,
-    "NormalPrecision": options("NormalPrecision", "trim = [0.01, 0.1]\n") + NUMBER,
-    "MultivariateNormalPrecision": options("MultivariateNormalPrecision", "trim = [0.1, 0.5]\n") + FEATURES,
-    "Categorical": options("Categorical", "smallest_probability = 0.1\n") + LEVELS,
-    "BayesianNetwork": options("BayesianNetwork", 'smallest_probability = 0.1\nparents = {x = ["w"]}\n') + CATEGORIES,
-    "MarkovChain": options("MarkovChain", "smallest_probability = 0.1\n") + STATES,
-    "FiniteFamily": options("FiniteFamily", "points = [0.2, 0.8]\nlikelihood = [[0.8, 0.2], [0.2, 0.8]]\n") + LABEL,
-    "WelschLocation": options("WelschLocation") + ONE,
-}
+#: For every model a study of the table below.
+STUDIES = {name: f'[model]\nname = "{name}"\n{example.options}{example.study}' for name, example in EXAMPLES.items()}
 
 
 def load(tmp_path, text, head=HEAD):
@@ -89,10 +57,6 @@ def test_listed_models_are_planned_and_released_from_a_study(name, tmp_path, tab
     assert (from_file.draws == in_memory.draws).all()
 
 
-def test_every_model_of_the_library_is_reachable():
-    assert set(STUDIES) == set(gs.models.MODELS)
-
-
 def test_a_study_says_what_a_plan_needs(tmp_path):
     sampler = "[sampler]\nname = 'shell'\ntheorem = 'gaussian-dp'\n"
     head = HEAD + "title = 'T'\ndraws = 3\npurpose = 'estimate'\nprior_radius = 4.0\nrow_norm = 1.1\n"
@@ -131,7 +95,11 @@ def test_persons_are_capped(tmp_path, table):
 
 
 def test_missing_values_and_transforms_of_a_target(tmp_path, table):
-    text = options("PseudoHuberRegression") + ONE + '[target]\nname = "z"\nbounds = [0, 20]\ntransform = "log1p"\nmissing = 3\n'
+    text = (
+        '[model]\nname = "PseudoHuberRegression"\n'
+        + ONE
+        + '[target]\nname = "z"\nbounds = [0, 20]\ntransform = "log1p"\nmissing = 3\n'
+    )
     study = load(tmp_path, text)
     holes = table.assign(z=table["z"].where(table["z"] > 5))
     (batch,) = [batch for batch in study.read(holes).batches() if batch.num_rows]

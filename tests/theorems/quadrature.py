@@ -5,7 +5,7 @@ Composite Gauss–Legendre; a panel in which h changes sign is cut at the roots 
 dimensions the inner coordinate is treated like that for every node of the outer one. Normalisers are taken in log space on the
 same panels.
 
-Accuracy, measured against closed forms in test_soundness.py: 1e-11 relative in one dimension, 1e-8 in two.
+Accuracy, measured against closed forms in soundness/test_quadrature.py: 1e-11 relative in one dimension, 1e-8 in two.
 """
 
 from __future__ import annotations

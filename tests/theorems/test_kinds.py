@@ -12,8 +12,7 @@ from gibbsafe.theorems import THEOREMS, Kind, Premise, priced_by
 from gibbsafe.theorems.gaussian_dp import GaussianDPTheorem
 from gibbsafe.theorems.theorem import Theorem, register
 
-from ..models.cases import EXAMPLES
-from ..models.family_cases import FAMILIES
+from ..examples import EXAMPLES
 
 
 def refused(words, cls):
@@ -53,7 +52,7 @@ def test_every_theorem_prices_the_kinds_it_names_and_no_other(name):
         assert theorem.covers(kind.declares, Adjacency.REPLACE_ONE) == (kind in theorem.kinds)
 
 
-@pytest.mark.parametrize("model", [*EXAMPLES.values(), *FAMILIES.values()], ids=lambda model: model.name)
+@pytest.mark.parametrize("model", [example.model for example in EXAMPLES.values()], ids=lambda model: model.name)
 def test_a_model_declares_only_what_its_kind_can(model):
     """So that what a theorem finds of the kind is what it can find of its models."""
     precision = np.ones(model.parameters) if model.kind is Kind.GIBBS else np.empty(0)
@@ -63,7 +62,7 @@ def test_a_model_declares_only_what_its_kind_can(model):
             assert getattr(model.kind.declares, field.name) is not None, field.name
 
 
-@pytest.mark.parametrize("model", [*EXAMPLES.values(), *FAMILIES.values()], ids=lambda model: model.name)
+@pytest.mark.parametrize("model", [example.model for example in EXAMPLES.values()], ids=lambda model: model.name)
 def test_some_theorem_prices_every_sampler_of_every_model(model):
     for sampler in model.samplers:
         priced = priced_by(model.kind, sampler)
@@ -73,6 +72,6 @@ def test_some_theorem_prices_every_sampler_of_every_model(model):
 
 
 def test_the_theorem_of_a_plan_is_one_of_its_kind():
-    for model in (*EXAMPLES.values(), *FAMILIES.values()):
+    for model in (example.model for example in EXAMPLES.values()):
         plan = gs.plan(model, gs.Budget(1.0, 1e-6), n=40, adjacency="replace-one")
         assert plan.theorem in priced_by(model.kind, plan.sampler)

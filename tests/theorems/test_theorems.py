@@ -13,7 +13,8 @@ from gibbsafe.theorems import THEOREMS, Constants, compare, get
 from gibbsafe.theorems.langevin_last_iterate import last_iterate_mu
 from gibbsafe.theorems.lipschitz_metric import kl_bound, meets_necessary_condition, tv_bound
 
-NAMES = {
+#: Names that stand in files of releases: none may go.
+PUBLIC = {
     "exponential-mechanism",
     "bounded-loss",
     "bounded-difference",
@@ -56,7 +57,7 @@ RICH = {
     "density_ratio": 3.0,
     "beta_prior": (2.0, 3.0),
 }
-TEMPERED = sorted(NAMES - {"stochastic-lipschitz"})
+TEMPERED = sorted(set(THEOREMS) - {"stochastic-lipschitz"})
 
 
 def open_to(theorem):
@@ -69,11 +70,11 @@ def open_to(theorem):
         yield adjacency
 
 
-def test_registry_has_exactly_the_public_names():
-    assert set(THEOREMS) == NAMES
+def test_registry_keeps_the_public_names():
+    assert set(THEOREMS) >= PUBLIC
 
 
-@pytest.mark.parametrize("name", sorted(NAMES))
+@pytest.mark.parametrize("name", sorted(THEOREMS))
 def test_every_theorem_says_who_proved_it_and_under_what(name):
     theorem = get(name)
     assert theorem.reference
@@ -213,14 +214,14 @@ def test_metric_bounds():
 
 def test_comparison_lists_every_theorem_once():
     table = compare(RICH, gs.Budget(1.0, 1e-6), "replace-one", draws=3)
-    assert {row.theorem.name for row in table} == NAMES
+    assert {row.theorem.name for row in table} == set(THEOREMS)
     allowed = [row.inverse_temperature for row in table if row.inverse_temperature is not None]
     assert allowed == sorted(allowed, reverse=True)
     assert table.best.inverse_temperature == allowed[0]
     for row in table:
         assert (row.inverse_temperature is None) == (row.failure is not None) == (row.guarantee is None)
         assert row.theorem.name in str(table)
-    assert len(table.to_dict()["theorems"]) == len(NAMES)
+    assert len(table.to_dict()["theorems"]) == len(THEOREMS)
 
 
 def test_colder_than_the_paper():

@@ -1,4 +1,4 @@
-"""A plan as a mechanism to be audited: its own sampler and rounding, run many times at once, and the score that tells it best."""
+"""A plan as a mechanism to be audited: the releaser's own code, run many times at once, and the score that tells it best."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from gibbsafe._types import Floats
 from gibbsafe.audit.coordinates import values_of
 from gibbsafe.audit.plans import posteriors_of
 from gibbsafe.audit.records import persons_for
+from gibbsafe.data.census import Unit
+from gibbsafe.data.options import EncodingOptions
 from gibbsafe.planning import Plan
 from gibbsafe.randomness import use
-from gibbsafe.samplers import SAMPLERS
+from gibbsafe.release import draw as releaser
 
 __all__ = ["mechanism_of", "score_of"]
 
@@ -31,9 +33,10 @@ def mechanism_of(plan: Plan, generator: np.random.Generator | None = None) -> Ca
             options = {"generator": random, "progress": False, **persons_for(plan, data)}
             releases = [plan.release(data, **options).draws for _ in range(runs)]
             return np.stack([plan.model.from_original(draws).ravel() for draws in releases])
-        (posterior,), sampler, (stage,) = posteriors_of(plan, data), SAMPLERS[plan.sampler], plan.stages
-        scaled, _ = sampler.draw(stage, posterior, runs * stage.draws, random)
-        return np.asarray((np.round(scaled / plan.grid) * plan.grid).reshape(runs, -1))
+        (stage,) = plan.stages
+        blocks = releaser.blocks_of(plan, data, EncodingOptions(), Unit(plan.rows_per_person), **persons_for(plan, data))
+        posterior = releaser.posterior_of(plan, stage, blocks)
+        return releaser.draw_stage(plan, stage, posterior, runs * stage.draws, random)[0].reshape(runs, -1)
 
     return run
 

@@ -16,6 +16,7 @@ from gibbsafe.errors import PremiseError
 from gibbsafe.planning import Plan
 from gibbsafe.posteriors.normal import NormalPosterior
 from gibbsafe.posteriors.protocols import ExactCurve, Posterior
+from gibbsafe.release.draw import posterior_of
 
 __all__ = ["exact_curve", "posteriors_of"]
 
@@ -25,10 +26,9 @@ def posteriors_of(plan: Plan, *data: object, stage: int = -1, on_invalid: str = 
     if not isinstance(plan, Plan):
         fail("plan", plan, "a gibbsafe.Plan")
     chosen, options = plan.stages[stage], EncodingOptions(on_invalid)
-    centre = np.zeros(plan.model.parameters) if chosen.prior_centre is None else np.array(chosen.prior_centre)
     unit = Unit(plan.rows_per_person)  # capped as a release caps them; any number of records may be looked at
     blocks = [encode_records(plan.model, each, options, unit=unit, **persons_for(plan, each)) for each in data]
-    return tuple(plan.model.posterior(count_repeats(each), chosen, centre) for each in blocks)
+    return tuple(posterior_of(plan, chosen, count_repeats(each)) for each in blocks)
 
 
 def exact_curve(plan: Plan, data: object, neighbour: object, *, route: str = "auto") -> PrivacyCurve:

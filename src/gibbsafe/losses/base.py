@@ -94,6 +94,14 @@ class Loss(ABC):
         """K₅ with |f'''''| ≤ K₅ f''."""
 
     @property
+    def of_residual(self) -> bool:
+        """Whether f(u, y) depends on y − u alone, up to a term of y: samplers may then move responses in place of predictors.
+
+        False is always safe; True of a loss for which it is not would give draws of another posterior.
+        """
+        return False
+
+    @property
     def granularity(self) -> float:
         """g such that a computed value errs by at most 16 roundings of |f| + Lip|u| + g: the loss's own absolute scale."""
         return 1.0

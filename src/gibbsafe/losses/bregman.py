@@ -73,7 +73,8 @@ def _logistic(u: AnyFloats, step: AnyFloats) -> AnyFloats:
         answer = np.log1p(more * _excess(less * near) + less * _excess(-more * near))
         far = np.abs(step) > 1
         if far.any():
-            answer[far] = _far(np.abs(u[far]), less[far], a[far])
+            at, rest = (np.broadcast_to(each, far.shape)[far] for each in (u, less))  # ``u`` may be a column
+            answer[far] = _far(np.abs(at), rest, a[far])
     return np.asarray(answer)
 
 

@@ -66,6 +66,7 @@ class PinballLoss(SumOfValues, KinkedLoss):
 
     quantile: float = 0.5
     margin = False
+    of_residual = True
     smoothed = "SoftQuantileRegression"
 
     def __post_init__(self) -> None:

@@ -19,6 +19,7 @@ class PseudoHuberLoss(Loss):
 
     width: float = 1.0
     margin = False
+    of_residual = True
     smoothness = 1.0
 
     def __post_init__(self) -> None:

@@ -107,6 +107,7 @@ class SoftPinballLoss(SoftStep):
     quantile: float = 0.5
     width: float = 0.5
     margin = False
+    of_residual = True
     sign = 1.0
 
     def __post_init__(self) -> None:

@@ -20,6 +20,7 @@ class SquaredLoss(Loss):
 
     largest_residual: float = math.inf
     margin = False
+    of_residual = True
     smoothness = 1.0
     self_concordance = 0.0
     quartic_deficit = 0.0

@@ -58,6 +58,11 @@ class WeightedLoss(Loss):
         return self.loss.quintic_ratio
 
     @property
+    def of_residual(self) -> bool:
+        """That of one record."""
+        return self.loss.of_residual
+
+    @property
     def granularity(self) -> float:
         """That of one record."""
         return self.loss.granularity

@@ -10,6 +10,7 @@ from gibbsafe.models.families.laplace_scale import LaplaceScale
 from gibbsafe.models.families.markov_chain import MarkovChain
 from gibbsafe.models.families.multivariate_normal_precision import MultivariateNormalPrecision
 from gibbsafe.models.families.normal_precision import NormalPrecision
+from gibbsafe.models.linear.count_regression import CountRegression
 from gibbsafe.models.linear.kinked import Hinge, QuantileRegression
 from gibbsafe.models.linear.linear_regression import LinearRegression
 from gibbsafe.models.linear.logistic_regression import LogisticRegression
@@ -27,6 +28,7 @@ __all__ = [
     "BernoulliLogit",
     "BetaBernoulli",
     "Categorical",
+    "CountRegression",
     "ExponentialRate",
     "FiniteFamily",
     "GaussianMean",

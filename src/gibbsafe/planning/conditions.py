@@ -38,7 +38,7 @@ def require_conditioning(loss: Loss, stages: tuple[Stage, ...], rows: int) -> No
     for stage in stages:
         beta, least = stage.inverse_temperature, min(stage.prior_precision)
         ratio, slope = beta * rows * loss.smoothness / least, beta * rows * loss.lipschitz
-        force, far = slope / math.sqrt(least), slope * math.hypot(*(stage.prior_centre or ())) if loss.margin else 0.0
+        force, far = slope / math.sqrt(least), 0.0 if loss.of_residual else slope * math.hypot(*(stage.prior_centre or ()))
         if ratio > WORST_CONDITION or force > WORST_FORCE:
             raise PremiseError(
                 f"prior precision: {rows:,} records could outweigh it {ratio:.3g} times (limit {WORST_CONDITION:g}) or pull "

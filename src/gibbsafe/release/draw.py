@@ -27,7 +27,7 @@ from gibbsafe.release.certificate import certify
 from gibbsafe.release.releases import CuratorDiagnostics, Release
 from gibbsafe.samplers import SAMPLERS, Diagnostics
 
-__all__ = ["Ledger", "draw_stage", "release"]
+__all__ = ["Ledger", "blocks_of", "draw_stage", "posterior_of", "release"]
 
 
 class Ledger(Protocol):
@@ -142,10 +142,7 @@ class _Reading:
         return Unit(self.plan.rows_per_person, self.plan.n if self.plan.adjacency == Adjacency.REPLACE_ONE else None)
 
     def _encoded(self) -> RowBlocks:
-        model = self.plan.model
-        blocks = encode_records(model, self.data, self.options, unit=self.unit, persons=self.persons, memory=self.memory)
-        merged = SAMPLERS[self.plan.sampler].posterior is GibbsPosterior  # which counts weighted rows
-        return merge_identical(blocks) if merged else blocks
+        return blocks_of(self.plan, self.data, self.options, self.unit, persons=self.persons, memory=self.memory)
 
     def before_charging(self, ledger: Ledger | None) -> tuple[RowBlocks, object]:
         """Read, then charge: what is refused costs nothing."""
@@ -159,6 +156,21 @@ class _Reading:
         return guarded(self._encoded, "data: cannot be read"), charge
 
 
+def blocks_of(
+    plan: Plan, data: object, options: EncodingOptions, unit: Unit, *, persons: object = None, memory: int | None = None
+) -> RowBlocks:
+    """Return records as the samplers of this plan see them: for releases and audits alike."""
+    blocks = encode_records(plan.model, data, options, unit=unit, persons=persons, memory=memory)
+    merged = SAMPLERS[plan.sampler].posterior is GibbsPosterior  # which counts weighted rows
+    return merge_identical(blocks) if merged else blocks
+
+
+def posterior_of(plan: Plan, stage: Stage, blocks: RowBlocks, last: Floats | None = None) -> Posterior:
+    """Return the posterior of one stage, centred at the last draw, or at 0, where the stage names no centre."""
+    origin = np.zeros(plan.model.parameters) if last is None else last
+    return plan.model.posterior(blocks, stage, origin if stage.prior_centre is None else np.array(stage.prior_centre))
+
+
 def _draw_stages(
     plan: Plan, blocks: Any, generator: np.random.Generator, report: Progress | None
 ) -> tuple[Floats, tuple[Diagnostics, ...]]:
@@ -166,8 +178,7 @@ def _draw_stages(
     seen = []
     on_grid = np.zeros((1, plan.model.parameters))
     for stage in plan.stages:
-        centre = on_grid[-1] if stage.prior_centre is None else np.array(stage.prior_centre)
-        posterior = plan.model.posterior(blocks, stage, centre)
+        posterior = posterior_of(plan, stage, blocks, on_grid[-1])
         on_grid, diagnostics = draw_stage(plan, stage, posterior, stage.draws, generator, report)
         seen.append(diagnostics)
     return on_grid, tuple(seen)

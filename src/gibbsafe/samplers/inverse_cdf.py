@@ -159,7 +159,7 @@ def _line_through_mode(posterior: GibbsPosterior) -> tuple[_Line, int]:
         return _Line.at(moved, float(origin[0]), float(mode.centre[0]), 1 / math.sqrt(float(mode.hessian[0, 0]))), mode.passes
     centre, passes = _kinked_mode(posterior)
     origin_at = 0.0
-    if not posterior.loss.margin and posterior.data.n_rows:
+    if posterior.loss.of_residual and posterior.data.n_rows:
         posterior, origin_at, found = recentre(posterior, np.array([centre])), centre, passes < MAXIMUM_PASSES
         centre, more = (0.0, 0) if found else _kinked_mode(posterior)
         passes += more + 1

@@ -15,8 +15,10 @@ import gibbsafe as gs
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.posteriors.gamma import GammaPosterior
 
-from .. import family_cases as cases
-from ..family_cases import ADD, FAMILIES, RATES, REPLACE, densities, hockey_stick, planned, posterior_of
+from ...examples import ADD, FAMILIES, RATES, REPLACE
+from ..plans import hockey_stick, planned, posterior_of
+from . import quadrature as cases
+from .quadrature import densities
 
 EPSILONS = (0.0, 0.05, 0.2, 0.5, 0.9, 0.999)
 M = gs.models

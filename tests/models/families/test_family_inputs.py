@@ -7,7 +7,8 @@ import pytest
 
 import gibbsafe as gs
 
-from ..family_cases import FAMILIES, RAIN, RATES, planned, records
+from ...examples import EXAMPLES, FAMILIES, RAIN, RATES, records
+from ..plans import planned
 
 M = gs.models
 NETWORK = {"states": {"a": 2, "b": 2, "c": 3}, "smallest_probability": 0.1}
@@ -73,22 +74,16 @@ def test_declarations_that_are_refused(declare, message):
         declare()
 
 
-BAD_RECORDS = {
-    "ExponentialRate": [(-0.1, "below 0"), (math.nan, "row 7"), (math.inf, "row 7")],
-    "LaplaceScale": [(math.nan, "row 7"), (-math.inf, "row 7")],
-    "NormalPrecision": [(math.nan, "row 7")],
-    "MultivariateNormalPrecision": [(math.nan, "row 7")],
-    "BetaBernoulli": [(2, "row 7"), (0.5, "row 7")],
-    "Categorical": [("d", "row 7 is 'd'"), (None, "row 7")],
-    "BayesianNetwork": [("snow", "row 7 is 'snow'")],
-    "MarkovChain": [("x", "row 7 is 'x'")],
-    "FiniteFamily": [(0.5, "row 7 is 0.5"), (2, "row 7 is 2")],
-}
+REFUSED = [(name, *case) for name in FAMILIES for case in EXAMPLES[name].refused]
 
 
-@pytest.mark.parametrize(("name", "bad", "message"), [(name, *case) for name, found in BAD_RECORDS.items() for case in found])
+def test_every_family_refuses_something():
+    assert {name for name, *_ in REFUSED} == set(FAMILIES)
+
+
+@pytest.mark.parametrize(("name", "bad", "message"), REFUSED)
 def test_records_outside_the_support_are_refused_or_replaced(name, bad, message):
-    plan, data = planned(FAMILIES[name]), records(name, 40)
+    plan, data = planned(FAMILIES[name]), records(FAMILIES[name], 40)
     spoilt = data.astype(float) if isinstance(bad, float) else data.astype(object)
     spoilt[(7, 0) if spoilt.ndim == 2 else 7] = bad
     with pytest.raises(gs.DomainError, match=message):
@@ -111,7 +106,7 @@ def test_counts_and_codes_must_be_whole():
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_wrong_forms_are_refused(name):
-    plan, data = planned(FAMILIES[name]), records(name, 40)
+    plan, data = planned(FAMILIES[name]), records(FAMILIES[name], 40)
     with pytest.raises(gs.DomainError, match="not the n = 40 records"):
         plan.release(data[:-1])
     for wrong in (None, (data, data, data), "records", np.zeros((40, 7)), np.zeros((40, 2, 2))):

@@ -13,7 +13,7 @@ from gibbsafe.data.options import EncodingOptions
 from gibbsafe.models.linear.linear_regression import squared_loss_difference
 from gibbsafe.theorems import get
 
-from ..cases import draw, hockey_stick
+from ..plans import draw, hockey_stick
 
 LinearRegression = gs.models.LinearRegression
 RELATION = gs.privacy.Adjacency

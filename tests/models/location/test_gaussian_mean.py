@@ -9,7 +9,7 @@ import gibbsafe as gs
 from gibbsafe.models import GaussianPrior
 from gibbsafe.privacy.profiles import gaussian_delta, gaussian_mu
 
-from ..cases import posterior_of
+from ..plans import posterior_of
 
 GaussianMean = gs.models.GaussianMean
 

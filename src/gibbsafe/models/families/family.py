@@ -4,9 +4,9 @@ A family's prior keeps to parameters where the log-likelihood of one record vari
 posterior itself is then private, by the range of the log-likelihood difference over the trimmed parameters, for any number of
 records. The plan may temper the likelihood by β as for every other model.
 
-To add a family, copy `beta_bernoulli.py`: declaration and checks, `constants`, `encode`, `posterior`, and the capabilities that it
-has; a posterior that is an `ExactPosterior` and, where its curve has a closed form, an `ExactCurve` (`posteriors/protocols.py`);
-and its draws (`gibbsafe.samplers.trimmed`).
+To add a family, copy `beta_bernoulli.py`: declaration and checks, `constants`, `encode`, `posterior`, the capabilities it has; a
+posterior that is an `ExactPosterior` and, where its curve has a closed form, an `ExactCurve`
+(`gibbsafe.posteriors.protocols`); and its draws (`gibbsafe.samplers.trimmed`).
 """
 
 from __future__ import annotations

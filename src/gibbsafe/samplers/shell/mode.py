@@ -4,7 +4,8 @@ A loss of the residual y − u satisfies f(zᵀ(t + δ), y) = f(zᵀδ, y − z�
 centre c − t the posterior of δ has its mode near 0, and sums of `centred_losses` are sums of what the losses *change* by: their
 rounding is relative to Σ|z_iᵀδ|, not to Σ|z_iᵀt|, which hostile responses and far prior centres make as large as they like.
 The residuals are rounded once, here: draws are those of responses that agree with the given ones to within a few roundings of
-|y| + |z||t|, and the sampler is exact for these. Margin losses have no response to move and stay as they are.
+|y| + |z||t|, and the sampler is exact for these. Losses that are not of the residual (`Loss.of_residual`: margins, which have no
+response, and counts) stay as they are.
 """
 
 from __future__ import annotations
@@ -80,10 +81,10 @@ def recentre(posterior: GibbsPosterior, centre: Floats) -> GibbsPosterior:
 
 
 def recentred_mode(posterior: GibbsPosterior) -> tuple[GibbsPosterior, Mode, Floats]:
-    """A posterior of θ − origin whose sums are small at its mode, that mode, and the origin (0 for margin losses)."""
+    """A posterior of θ − origin whose sums are small at its mode, that mode, and the origin (0 where no loss moves)."""
     mode = find_mode(posterior)
     origin = np.zeros(posterior.dimension)
-    if posterior.loss.margin or not posterior.data.n_rows or not mode.centre.any():
+    if not posterior.loss.of_residual or not posterior.data.n_rows or not mode.centre.any():
         return posterior, mode, origin
     moved = recentre(posterior, mode.centre)
     again = find_mode(moved, origin)
