@@ -23,7 +23,7 @@ from gibbsafe.domains.column import Column, no_features
 from gibbsafe.domains.numbers import as_column, require_finite
 from gibbsafe.models.base import register
 from gibbsafe.models.capabilities import IsLikelihood
-from gibbsafe.models.families.family import Family, ranges_of
+from gibbsafe.models.families.family import Family, ranges
 from gibbsafe.models.families.rate_family import check_positive_trim, single_range
 from gibbsafe.posteriors.gamma import GammaPosterior
 from gibbsafe.posteriors.stage import Stage
@@ -75,7 +75,7 @@ class PoissonRate(Family, IsLikelihood):
         replaced = up(self.cap * up(math.log(up(self.trim[1] / self.trim[0]))))
         single = max(single_range(self.trim, power, (1.0, 1.0)) for power in (0.0, float(self.cap)))
         public_n = n if adjacency == Adjacency.REPLACE_ONE else None
-        return Constants(**ranges_of(replaced, single, rows_per_person), n=public_n, dimension=1)
+        return Constants(**ranges(replaced, single, rows_per_person), n=public_n, dimension=1)
 
     def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the counts, clipped to 0..cap; what is no number is refused, or read as 0."""

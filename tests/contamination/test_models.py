@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
+from gibbsafe.contamination.epsilon.repeats import epsilon_of
+from gibbsafe.contamination.epsilon.suprema import setting
 from gibbsafe.contamination.model.declare import model_from_table
+from gibbsafe.contamination.model.models import ContaminatedModel
 
 C = gs.contamination
 NAMES = ("NormalMean", "LinearRegression", "LogisticRegression", "CauchyRegression", "QuantileRegression")
@@ -35,3 +38,16 @@ def test_contamination_none_is_the_clean_model(name):
     assert np.array_equal(records.x, x)
     with pytest.raises(gs.GibbsafeError, match="rate"):
         cls(contamination=None, rate=0.1)
+
+
+def test_a_model_that_is_neither_a_mean_nor_a_regression_is_refused():
+    class Other(ContaminatedModel):
+        name = "Other"
+
+    rng = np.random.default_rng(0)
+    other = Other(contamination=None)
+    records = other.records(rng.normal(size=20), np.ones((20, 1)))
+    with pytest.raises(gs.PremiseError, match="Other: neither a mean nor a regression"):
+        epsilon_of(other, records, 1e-3)
+    with pytest.raises(gs.PremiseError, match="Other: neither a mean nor a regression"):
+        setting(other, 0.1, np.zeros(1), None)

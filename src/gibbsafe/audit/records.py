@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from gibbsafe._types import JSON
 from gibbsafe.errors import DomainError, GibbsafeError
 from gibbsafe.models.base import Model
 from gibbsafe.models.capabilities import HasCorners
+from gibbsafe.planning import Plan
 from gibbsafe.privacy import Adjacency
 
 __all__ = ["blend", "columns_of", "corners_of", "hostile_copies", "join", "persons_for", "replace_record", "rows_of"]
@@ -33,7 +33,7 @@ def rows_of(data: object) -> int:
     return len(columns_of(data)[0])
 
 
-def persons_for(plan: Any, data: Any) -> JSON:
+def persons_for(plan: Plan, data: object) -> JSON:
     """Return the option that tells `release` whose rows these are, if the plan asks: the first rows are one person's.
 
     As many as leave n persons in all, also more than the cap, which keeps the first; or where n is private as many as the cap.
@@ -41,7 +41,7 @@ def persons_for(plan: Any, data: Any) -> JSON:
     if plan.rows_per_person == 1:
         return {}
     rows, public = rows_of(data), plan.adjacency == Adjacency.REPLACE_ONE
-    of_first = max(rows - plan.n + 1, 1) if public else plan.rows_per_person
+    of_first = max(rows - (plan.n or 0) + 1, 1) if public else plan.rows_per_person
     return {"persons": np.maximum(np.arange(rows) - of_first + 1, 0)}
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from gibbsafe._types import JSON
 from gibbsafe._validate import count
 from gibbsafe.audit.comparison import SameMechanism, same_mechanism
-from gibbsafe.audit.curves import Violation
+from gibbsafe.audit.curves import PrivacyCurve, Violation
 from gibbsafe.audit.mechanisms import mechanism_of, score_of
 from gibbsafe.audit.neighbours import Neighbours, worst_neighbours
 from gibbsafe.audit.picture import draw_audit
@@ -102,7 +101,7 @@ class PlanAudit:
         return "\n".join(lines)
 
 
-def _epsilon(curve: Any, delta: float) -> float:
+def _epsilon(curve: PrivacyCurve, delta: float) -> float:
     """Return the exact ε at the budget's δ, or where that is not resolved at the least δ that is."""
     return float(curve.epsilon(max(delta, curve.resolution)))
 

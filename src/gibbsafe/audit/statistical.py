@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from gibbsafe._validate import count, fail, open_probability, positive, probabil
 from gibbsafe.audit.sampling import Mechanism, Sample, run
 from gibbsafe.audit.scores import Score, candidate_scores
 from gibbsafe.errors import GibbsafeError
+from gibbsafe.privacy import GaussianDP, Guarantee
 from gibbsafe.progress import Progress, sampling_bar
 
 __all__ = ["LowerBound", "estimate_lower_bound"]
@@ -49,12 +50,11 @@ class LowerBound:
     draws: int
     score: str
 
-    def refutes(self, claim: Any) -> bool:
-        """Return whether a guarantee (anything with ``epsilon(delta)``) claims less than was shown."""
+    def refutes(self, claim: Guarantee) -> bool:
+        """Return whether a guarantee claims less than was shown."""
         if self.epsilon > claim.epsilon(self.delta):
             return True
-        mu = getattr(claim, "mu", None)
-        return mu is not None and self.mu > mu
+        return isinstance(claim, GaussianDP) and self.mu > claim.mu
 
     def __str__(self) -> str:
         return (

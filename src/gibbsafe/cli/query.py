@@ -162,11 +162,9 @@ def _synthetic(loaded: Release, rows: int | None, features: Path | None) -> tupl
 
 def _synthetic_names(loaded: Release, width: int) -> list[str]:
     """Name synthetic columns as the table's: its features, its target, or plain numbers."""
-    model = loaded.plan.model
-    features = [column.name for column in getattr(model, "columns", None) or ()] or list(
-        getattr(model, "feature_names", None) or ()
-    )
-    target = getattr(model, "target", None)
+    declared = loaded.plan.model.to_dict()
+    features = [column["name"] for column in declared.get("columns") or ()] or list(declared.get("feature_names") or ())
+    target = declared.get("target")
     for names in ([target] if target else [], features, [*features, target] if target else []):
         if len(names) == width:
             return [str(name) for name in names]

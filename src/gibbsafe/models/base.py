@@ -23,7 +23,7 @@ from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers.registry import SAMPLERS, Shape
 from gibbsafe.theorems import Constants, Kind
 
-__all__ = ["MODELS", "GibbsModel", "Model", "model_from_dict", "register", "require_size"]
+__all__ = ["MODELS", "GibbsModel", "Model", "model_from_dict", "posterior_type", "register", "require_size"]
 
 
 class Model(ABC):
@@ -122,8 +122,7 @@ class GibbsModel(Model):
 
     def _shape(self) -> Shape:
         loss = self.loss
-        drawn = get_type_hints(type(self).posterior)["return"]
-        return Shape(drawn, self.parameters, self.ball is not None, loss.smoothness, loss.self_concordance)
+        return Shape(posterior_type(type(self)), self.parameters, self.ball is not None, loss.smoothness, loss.self_concordance)
 
     def _gibbs_posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> GibbsPosterior:
         precision = np.array(stage.prior_precision)
@@ -138,6 +137,17 @@ class GibbsModel(Model):
         return "a draw is outside the parameter ball" if (norms > self.ball + room).any() else None
 
 
+def posterior_type(cls: type[Model]) -> type[Posterior]:
+    """Return the type of posterior that a model's `posterior` says it returns: what samplers go by."""
+    try:
+        drawn = get_type_hints(cls.posterior).get("return")
+    except NameError:
+        drawn = None
+    if not isinstance(drawn, type) or not issubclass(drawn, Posterior):
+        raise GibbsafeError(f"{cls.__name__}.posterior: does not say which type of posterior it returns; annotate it")
+    return drawn
+
+
 M = TypeVar("M", bound=Model)
 #: Every model by the name under which plans and studies know it.
 MODELS: dict[str, type[Model]] = {}
@@ -146,7 +156,7 @@ MODELS: dict[str, type[Model]] = {}
 def register(cls: type[M]) -> type[M]:
     """Add a model to the registry; one that cannot do what it declares, or that no sampler draws from, is refused."""
     check_capabilities(cls)
-    drawn = get_type_hints(cls.posterior)["return"]
+    drawn = posterior_type(cls)
     if not any(issubclass(drawn, sampler.posterior) for sampler in SAMPLERS.values()):
         raise GibbsafeError(f"{cls.__name__}: no sampler draws from its posterior, a {drawn.__name__}")
     MODELS[cls.name] = cls

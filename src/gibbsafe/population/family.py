@@ -21,7 +21,7 @@ from gibbsafe._types import Floats
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.errors import PremiseError
 from gibbsafe.models.capabilities import BoundedScores, HasCorners, IsLikelihood, StatesLean
-from gibbsafe.models.families.finite_family import FiniteFamily
+from gibbsafe.models.families.family import Family
 from gibbsafe.population.result import Intervals
 from gibbsafe.posteriors.protocols import Posterior
 from gibbsafe.samplers import draw_exactly
@@ -47,7 +47,7 @@ def family_intervals(release: Release, level: float, dispersion: float | None) -
     """
     plan, draws = release.plan, release.draws
     lower_end, upper_end = _support(plan)
-    finite = isinstance(plan.model, FiniteFamily)
+    finite = isinstance(plan.model, Family) and plan.model.finite
     if len(draws) < 3 or finite:
         remedy = "" if finite else "; plan three draws or more"
         least = f"the parameter lies inside the declared trim; nothing else: conservative{remedy}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Document, Floats
 from gibbsafe._validate import count, fail
 from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.data.census import Unit
@@ -34,7 +34,32 @@ class Ledger(Protocol):
     """Whoever keeps the budget: charged before anything is sampled."""
 
     def charge(self, plan: Plan) -> object:
-        """Record the plan's price, or raise `BudgetError`; what it returns is told of the release by ``settle``, if it can."""
+        """Record the plan's price, or raise `BudgetError`; what it returns may be `Receipted` and `Settled`."""
+
+
+@runtime_checkable
+class Guarded(Ledger, Protocol):
+    """A ledger that says whether it admits randomness that somebody knows."""
+
+    def refuse_seeded(self) -> None:
+        """Raise `BudgetError` unless it does."""
+
+
+@runtime_checkable
+class Receipted(Protocol):
+    """A charge that goes into the release's file."""
+
+    @property
+    def receipt(self) -> Document | None:
+        """Which entry of which ledger paid."""
+
+
+@runtime_checkable
+class Settled(Protocol):
+    """A charge that is told of what it paid for."""
+
+    def settle(self, release: Release) -> None:
+        """Note what was released."""
 
 
 def release(
@@ -81,7 +106,7 @@ def release(
     if plan.rows_per_person > 1 and persons is None:
         raise DomainError("persons: rows_per_person is declared, so pass an identifier per row (persons=...)")
     random, randomness = use(generator)
-    if randomness == "seeded" and ledger is not None and hasattr(ledger, "refuse_seeded"):
+    if randomness == "seeded" and isinstance(ledger, Guarded):
         ledger.refuse_seeded()
     with showing_values(show_values):
         read = _Reading(plan, data, options, persons, memory)
@@ -179,7 +204,8 @@ def _certified(  # noqa: PLR0917 - all that a release is made of
     draws = plan.model.to_original(on_grid)
     draws.flags.writeable = False
     certificate = certify(plan, randomness=randomness, storage=storage)
-    released = Release(plan, certificate, draws, diagnostics, getattr(charge, "receipt", None))
-    if hasattr(charge, "settle"):
+    receipt = charge.receipt if isinstance(charge, Receipted) else None
+    released = Release(plan, certificate, draws, diagnostics, receipt)
+    if isinstance(charge, Settled):
         charge.settle(released)
     return released

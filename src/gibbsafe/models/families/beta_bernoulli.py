@@ -21,7 +21,7 @@ from gibbsafe.domains.numbers import as_column
 from gibbsafe.errors import DomainError
 from gibbsafe.models.base import register
 from gibbsafe.models.capabilities import IsLikelihood, LipschitzParameters, StatesLean, StatesSpread
-from gibbsafe.models.families.family import Family, check_trim, ranges_of
+from gibbsafe.models.families.family import Family, check_trim, ranges
 from gibbsafe.posteriors.beta import BetaPosterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency, Budget, Metric
@@ -118,7 +118,7 @@ class BetaBernoulli(Family, IsLikelihood, LipschitzParameters, StatesLean, State
         width = self.trials * up(up(math.log1p(gap / a) + math.log1p(gap / (1 - b))))
         largest = self.trials * up(max(abs(float(logit(a))), abs(float(logit(b)))))
         return Constants(
-            **ranges_of(width, single, rows_per_person),
+            **ranges(width, single, rows_per_person),
             difference_bound=largest if alone else None,
             metric_lipschitz=largest,
             metric_diameter=1.0 if alone else None,

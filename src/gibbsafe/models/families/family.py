@@ -4,15 +4,16 @@ A family's prior keeps to parameters where the log-likelihood of one record vari
 posterior itself is then private, by the range of the log-likelihood difference over the trimmed parameters, for any number of
 records. The plan may temper the likelihood by β as for every other model.
 
-To add a family, copy `beta_bernoulli.py`: declaration and checks, `constants`, `encode`, `posterior`; a posterior with `values`,
-`support` and, where it has one, `hockey_stick` (`gibbsafe.posteriors`); and its draws (`gibbsafe.samplers.trimmed`).
+To add a family, copy `beta_bernoulli.py`: declaration and checks, `constants`, `encode`, `posterior`, the capabilities it has; a
+posterior that is an `ExactPosterior` and, where its curve has a closed form, an `ExactCurve`
+(`gibbsafe.posteriors.protocols`); and its draws (`gibbsafe.samplers.trimmed`).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, TypedDict, get_type_hints
+from typing import ClassVar, TypedDict
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from gibbsafe._numerics import up
 from gibbsafe._types import Floats
 from gibbsafe._validate import fail, real
 from gibbsafe.data.blocks import RowBlocks
-from gibbsafe.models.base import Model
+from gibbsafe.models.base import Model, posterior_type
 from gibbsafe.models.capabilities import HasCorners, ReadsColumns, Simulates
 from gibbsafe.posteriors.protocols import ExactPosterior
 from gibbsafe.posteriors.stage import Stage
@@ -29,7 +30,7 @@ from gibbsafe.samplers.registry import Shape
 from gibbsafe.theorems import Constants, Kind
 from gibbsafe.theorems.lipschitz_metric import LipschitzMetric
 
-__all__ = ["Family", "Ranges", "block_ranges", "check_trim", "ranges_of"]
+__all__ = ["Family", "Ranges", "block_ranges", "check_trim", "ranges"]
 
 
 def check_trim(name: str, trim: object, low: float, high: float) -> tuple[float, float]:
@@ -49,7 +50,7 @@ class Ranges(TypedDict):
     loss_range: float | tuple[float, ...]
 
 
-def ranges_of(replace: float, single: float, rows_per_person: int) -> Ranges:
+def ranges(replace: float, single: float, rows_per_person: int) -> Ranges:
     """Return the range constants of one person, from those of a replaced record and of an added one.
 
     A person with up to k records may be replaced by one with fewer: up to k replacements, or removals for the rest.
@@ -64,7 +65,7 @@ def block_ranges(widths: Sequence[float], rows_per_person: int) -> Ranges:
     All rows of a person may vary the same block, so each block's range is multiplied.
     """
     if len(widths) == 1:
-        return ranges_of(2 * widths[0], widths[0], rows_per_person)
+        return ranges(2 * widths[0], widths[0], rows_per_person)
     single = tuple(up(width * rows_per_person) for width in widths)
     return {"difference_range": tuple(2 * width for width in single), "loss_range": single}
 
@@ -73,6 +74,8 @@ class Family(Model, HasCorners, ReadsColumns, Simulates):
     """A likelihood or bounded loss with a declared prior; draws are in the user's units."""
 
     kind = Kind.FAMILY
+    #: Whether parameters are finitely many, so that no posterior is ever nearly normal.
+    finite: ClassVar[bool] = False
     #: Which fields of the declaration describe the prior.
     prior_fields: ClassVar[tuple[str, ...]] = ()
 
@@ -101,7 +104,7 @@ class Family(Model, HasCorners, ReadsColumns, Simulates):
         return None
 
     def _shape(self) -> Shape:
-        return Shape(get_type_hints(type(self).posterior)["return"], self.parameters, self.trimmed)
+        return Shape(posterior_type(type(self)), self.parameters, self.trimmed)
 
     def outside(self, draws: Floats, grid: float) -> str | None:
         """Return that a draw lies outside the trim."""

@@ -19,7 +19,7 @@ from gibbsafe.data.sources import read_response
 from gibbsafe.domains.column import Column
 from gibbsafe.models.base import register
 from gibbsafe.models.capabilities import IsLikelihood, LipschitzParameters
-from gibbsafe.models.families.family import Family, ranges_of
+from gibbsafe.models.families.family import Family, ranges
 from gibbsafe.models.families.states import check_states, count_states, encode_states, levels_of
 from gibbsafe.posteriors.exact_law import needed_bits
 from gibbsafe.posteriors.finite import FinitePosterior
@@ -54,6 +54,7 @@ class FiniteFamily(Family, IsLikelihood, LipschitzParameters):
 
     name = "FiniteFamily"
     metric = Metric.hamming()
+    finite = True
     prior_fields = ("points", "prior")
     points: tuple[float, ...]
     likelihood: tuple[tuple[float, ...], ...]
@@ -146,7 +147,7 @@ class FiniteFamily(Family, IsLikelihood, LipschitzParameters):
             fail("likelihood", self.likelihood, "different for some parameters: otherwise there is nothing to learn")
         rounding = self._rounding
         return Constants(
-            **ranges_of(up(up(replaced + rounding)), up(up(single + rounding)), rows_per_person),
+            **ranges(up(up(replaced + rounding)), up(up(single + rounding)), rows_per_person),
             metric_lipschitz=up(up(up(largest + rounding))),
             metric_diameter=1.0 if rows_per_person == 1 else None,
             n=n if adjacency == Adjacency.REPLACE_ONE else None,

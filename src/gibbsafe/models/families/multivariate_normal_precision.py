@@ -22,7 +22,7 @@ from gibbsafe.domains.numbers import as_matrix, require_finite
 from gibbsafe.errors import PremiseError
 from gibbsafe.models.base import register
 from gibbsafe.models.capabilities import IsLikelihood, LipschitzParameters, StatesLean, StatesSpread
-from gibbsafe.models.families.family import Family, ranges_of
+from gibbsafe.models.families.family import Family, ranges
 from gibbsafe.models.families.rate_family import check_positive_trim, single_range, widest_trim
 from gibbsafe.posteriors.precision import PrecisionPosterior, unpacked
 from gibbsafe.posteriors.stage import Stage
@@ -158,7 +158,7 @@ class MultivariateNormalPrecision(Family, IsLikelihood, LipschitzParameters, Sta
         others = up(0.5 * (self.dimension - 1) * math.log1p(up(high - low) / low))
         single = up(up(others + single_range(self.trim, 0.5, (0.0, up(0.5 * self.radius**2)))))
         return Constants(
-            **ranges_of(up(up(self.resolution) * self._range_per_width), single, rows_per_person),
+            **ranges(up(up(self.resolution) * self._range_per_width), single, rows_per_person),
             metric_lipschitz=up(up(0.5 * math.sqrt(self.dimension) * high * max(1.0, self._mean_norm))),
             metric_diameter=self.diameter if rows_per_person == 1 else None,
             n=n if adjacency == Adjacency.REPLACE_ONE else None,

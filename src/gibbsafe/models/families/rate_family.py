@@ -28,7 +28,7 @@ from gibbsafe.data.sources import read_response
 from gibbsafe.domains.column import Column, no_features
 from gibbsafe.domains.numbers import as_column, require_finite
 from gibbsafe.models.capabilities import IsLikelihood, LipschitzParameters, StatesLean, StatesSpread
-from gibbsafe.models.families.family import Family, check_trim, ranges_of
+from gibbsafe.models.families.family import Family, check_trim, ranges
 from gibbsafe.posteriors.gamma import GammaPosterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.posteriors.trimmed import TrimmedGamma
@@ -160,7 +160,7 @@ class RateFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSp
         replaced = up(up(self.resolution) * up(high - low))
         single = single_range(self.trim, self.power, (low, high))
         return Constants(
-            **ranges_of(replaced, single, rows_per_person),
+            **ranges(replaced, single, rows_per_person),
             metric_lipschitz=up(self.lipschitz_factor * self.trim[1]),
             metric_diameter=self.diameter if alone else None,
             **(self._stochastic(public_n) if alone else {}),
