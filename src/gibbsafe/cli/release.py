@@ -80,15 +80,13 @@ def release(
         account.refuse_other_data(named)
     require_free(out, force=force, inputs=[study, data, *([] if sign is None else [sign])])
     table = loaded.read(data)
-    counts = _clipped(loaded, data) if clipping else ()
+    counts = _clipped(loaded, data) if clipping else ""
     deferred = _deferred(account, key=key, reason=reason, dataset=named, signer=signer.key_id)
     shown = {"progress": False if quiet or as_json else None, "show_values": show_values, "untrusted": untrusted_study}
     read = {"persons": loaded.person_column, "storage": storage, "memory": room}
     released = signer.sign(planned.release(table, ledger=deferred, **read, **shown))
     _write(released, out, deferred, force=force)
-    for line in counts:  # once nothing can be refused any more
-        say(line, err=True)
-    _tell(released, out, deferred, as_json=as_json, quiet=quiet)
+    _tell(released, out, deferred, counts, as_json=as_json, quiet=quiet)
 
 
 def _deferred(account: Account | None, **about: object) -> DeferredCharge | None:
@@ -171,7 +169,10 @@ def _write(released: Release, out: Path, deferred: DeferredCharge | None, *, for
         ) from error
 
 
-def _tell(released: Release, out: Path, deferred: DeferredCharge | None, *, as_json: bool, quiet: bool) -> None:
+def _tell(released: Release, out: Path, deferred: DeferredCharge | None, counts: str, *, as_json: bool, quiet: bool) -> None:
+    """Say what was done, now that nothing can be refused any more."""
+    if counts:
+        say(counts, err=True)
     entry = None if deferred is None or deferred.charged is None else deferred.charged.number
     if as_json:
         charged: JSON | None = None if deferred is None else {"account": str(deferred.account), "entry": entry}
@@ -183,10 +184,9 @@ def _tell(released: Release, out: Path, deferred: DeferredCharge | None, *, as_j
         say(f"wrote {out}, {paid}")
 
 
-def _clipped(study: Study, data: Path) -> tuple[str, ...]:
-    """Return what the declared domain changes, in lines for the curator."""
+def _clipped(study: Study, data: Path) -> str:
+    """Return what the declared domain changes, for the curator."""
     from gibbsafe.data.clipping import count_clipped
 
-    found = count_clipped(study.read(data))
     head = "for the curator only, these counts depend on the data and are not private:"
-    return (head, *(f"  {name}: {text}" for name, text in found.items()))
+    return "\n".join([head, *(f"  {name}: {text}" for name, text in count_clipped(study.read(data)).items())])
