@@ -25,5 +25,6 @@ PRICED: dict[str, set[str]] = {
     "langevin-last-iterate": {"elsewhere"},  # test_langevin.py
     "langevin-steps": {"elsewhere"},  # test_langevin.py
     "proximal-last-iterate": {"elsewhere"},  # tests/theorems/test_proximal.py
+    "noisy-scores": {"elsewhere"},  # tests/theorems/test_noisy_scores.py
     "beta-bernoulli": {"elsewhere"},  # tests/privacy/test_beta.py
 }
