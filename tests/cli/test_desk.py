@@ -142,6 +142,15 @@ def test_release_without_an_account_needs_to_say_so(run, desk, refused):
     assert run("release", "study.toml", "--data", "table.csv", "--ledger", "ledger.db#clinic", "--no-ledger")[0] == 2
 
 
+def test_a_refusal_is_one_line_whatever_was_counted(refused, desk):
+    """The account's unit is found to differ after the table was read: nothing is told of its entries."""
+    text = (desk / "study.toml").read_text().replace("[budget]", '[persons]\ncolumn = "who"\nrows_per_person = 2\n[budget]')
+    (desk / "study.toml").write_text(text)
+    head, *lines = (desk / "table.csv").read_text().splitlines()
+    (desk / "table.csv").write_text("\n".join([f"who,{head}", *(f"p{k},{line}" for k, line in enumerate(lines))]) + "\n")
+    assert "unit" in refused("release", "study.toml", "--data", "table.csv", "--clipping", "-q")
+
+
 def test_clipping_counts_are_for_the_curators_eyes(run, desk):
     table = Path("table.csv")
     table.write_text(table.read_text().replace("\n20,", "\n2000,"))

@@ -80,13 +80,14 @@ def release(
         account.refuse_other_data(named)
     require_free(out, force=force, inputs=[study, data, *([] if sign is None else [sign])])
     table = loaded.read(data)
-    if clipping:
-        _count_clipping(loaded, data)
+    counts = _clipped(loaded, data) if clipping else ()
     deferred = _deferred(account, key=key, reason=reason, dataset=named, signer=signer.key_id)
     shown = {"progress": False if quiet or as_json else None, "show_values": show_values, "untrusted": untrusted_study}
     read = {"persons": loaded.person_column, "storage": storage, "memory": room}
     released = signer.sign(planned.release(table, ledger=deferred, **read, **shown))
     _write(released, out, deferred, force=force)
+    for line in counts:  # once nothing can be refused any more
+        say(line, err=True)
     _tell(released, out, deferred, as_json=as_json, quiet=quiet)
 
 
@@ -182,9 +183,10 @@ def _tell(released: Release, out: Path, deferred: DeferredCharge | None, *, as_j
         say(f"wrote {out}, {paid}")
 
 
-def _count_clipping(study: Study, data: Path) -> None:
+def _clipped(study: Study, data: Path) -> tuple[str, ...]:
+    """Return what the declared domain changes, in lines for the curator."""
     from gibbsafe.data.clipping import count_clipped
 
-    say("for the curator only, these counts depend on the data and are not private:", err=True)
-    for name, text in count_clipped(study.read(data)).items():
-        say(f"  {name}: {text}", err=True)
+    found = count_clipped(study.read(data))
+    head = "for the curator only, these counts depend on the data and are not private:"
+    return (head, *(f"  {name}: {text}" for name, text in found.items()))

@@ -188,6 +188,7 @@ def test_records_in_a_file_are_looked_up_like_those_in_memory():
 
     class Streamed:
         n_rows, width, reduce = base.data.n_rows, base.data.width, staticmethod(base.data.reduce)
+        has_targets, weights = base.data.has_targets, None
 
     streamed = replace(posterior, data=Streamed())
     assert random_access(streamed.data) is None
