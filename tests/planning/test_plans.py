@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import gibbsafe as gs
 from gibbsafe.models import GaussianPrior, LogisticRegression
+from gibbsafe.planning.rules import work_of
 from gibbsafe.privacy.profiles import gaussian_mu
 from gibbsafe.theorems.proximal_last_iterate import share_of_posterior
 
@@ -206,3 +207,9 @@ def test_ill_conditioned_posteriors_are_refused_before_data_is_seen():
     for guess in (10, None):  # private: a floor on the precision that no number of records gets below
         with pytest.raises(gs.PremiseError, match="could outweigh it"):
             make(n=guess, sampler="shell", adjacency="add-remove", **tiny)
+
+
+def test_a_sampler_whose_work_nobody_states_is_an_error():
+    plan = gs.plan(gs.models.LogisticRegression(dimension=2), gs.Budget(1.0, 1e-6), n=100, adjacency="replace-one")
+    with pytest.raises(gs.PremiseError, match="nobody says what it costs"):
+        work_of(plan.request(), "mystery", plan.stages)

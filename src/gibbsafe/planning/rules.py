@@ -21,6 +21,7 @@ __all__ = ["choose", "choose_sampler", "work_of"]
 
 #: What a draw by an exact sampler in closed form, or of one parameter, takes at most.
 EXACT_PASSES = 50.0
+CLOSED_FORMS = ("closed-form", "trimmed", "inverse-cdf")
 #: Passes of a quick exact draw where nobody says how many records a pass visits; rounds from a public centre that are too many.
 QUICK_PASSES, MANY_ROUNDS = 20_000.0, 5000
 
@@ -107,9 +108,11 @@ def _work_of_scores(request: Request, stage: Stage) -> Work:
 
 
 def _work_of_stage(request: Request, sampler: str, stage: Stage) -> Work:
-    if sampler not in ("shell", "proximal", "langevin"):
+    if sampler in CLOSED_FORMS:
         rows = request.public_rows
         return Work(0, EXACT_PASSES, None if rows is None else 1e-3 + EXACT_PASSES * 1e-8 * rows)
+    if sampler not in ("shell", "proximal", "langevin"):
+        raise PremiseError(f"sampler {sampler}: nobody says what it costs; state its work in gibbsafe.planning.rules")
     posterior = request.public_posterior(stage)
     if stage.slack is not None:
         return slack_work(posterior, stage.draws, stage.slack)
