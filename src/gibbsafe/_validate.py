@@ -74,9 +74,14 @@ def open_probability(name: str, value: object) -> float:
     return number
 
 
-def count(name: str, value: object, *, least: int = 1, most: float = math.inf) -> int:
+#: No table has more rows, and no plan more draws or rounds; beyond it whole numbers stop being floating-point ones.
+LARGEST_COUNT = 10**18
+
+
+def count(name: str, value: object, *, least: int = 1, most: int = LARGEST_COUNT) -> int:
     """Return ``value`` as an int if it is a whole number of at least ``least`` and at most ``most``."""
-    condition = f"a whole number, {least} or above" if most == math.inf else f"a whole number from {least} to {most:,}"
+    limited = most < LARGEST_COUNT or (isinstance(value, numbers.Integral) and int(value) > most)
+    condition = f"a whole number from {least} to {most:,}" if limited else f"a whole number, {least} or above"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         fail(name, value, condition)
     number = int(value)

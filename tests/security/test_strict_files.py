@@ -321,3 +321,13 @@ def test_want_of_memory_is_a_refusal(tmp_path, monkeypatch, run, contents):
     code, _, err = run("verify", tmp_path / "r.json")
     assert (code, err.count("\n")) == (1, 1)
     assert "memory" in err
+
+
+@pytest.mark.parametrize("name", ["n", "draws", "rows_per_person"])
+@pytest.mark.parametrize("size", [10**18 + 1, 10**400])
+def test_counts_that_are_no_numbers_of_anything_are_refused(tmp_path, run, contents, name, size):
+    """An n of 400 digits was planned, and then overflowed where its utility was printed."""
+    for kind in ("categorical", "bernoulli"):
+        (tmp_path / "p.json").write_text(json.dumps(contents[kind]["plan"] | {name: size}))
+        code, _, err = run("plan", tmp_path / "p.json", "--json")
+        assert (code, err.count("\n")) == (1, 1), err[-300:]
