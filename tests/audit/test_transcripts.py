@@ -48,7 +48,7 @@ def attack(plan, runs=800, data=DATA, neighbour=NEIGHBOUR, claimed=None, **optio
 
 @pytest.mark.parametrize(("uncertainty", "reached"), [(0, 0.6), ("auto", 0.5)])
 def test_the_attack_comes_close_to_the_claim_and_not_above(uncertainty, reached):
-    """False alarm 1 %: the seed is fixed; more runs come closer. A flipped response leaves the second moment's share, 8 %, untouched."""
+    """False alarm 1 %: the seed is fixed; more runs come closer. A flipped response leaves the second moment's share alone."""
     plan = plan_of(uncertainty=uncertainty)
     bound = attack(plan)
     assert reached * plan.guarantee.mu <= bound.mu <= plan.guarantee.mu
