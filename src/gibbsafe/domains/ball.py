@@ -66,6 +66,10 @@ class Ball:
         """Factor per column of the public affine map."""
         return np.ones(self.dimension)
 
+    def encoded_ends(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Bounds of each encoded column."""
+        return np.full(self.dimension, -self.radius), np.full(self.dimension, self.radius)
+
     def encode(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the rows as they are: a ball has no columns to map."""
         return np.array(matrix)

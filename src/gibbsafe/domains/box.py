@@ -59,6 +59,10 @@ class Box:
         """Factor per column of the public affine map."""
         return np.array([2 / (high - low) for low, high in self.bounds])
 
+    def encoded_ends(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Bounds of each encoded column."""
+        return -np.ones(self.dimension), np.ones(self.dimension)
+
     def encode(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the rows with each column clipped to its bounds and mapped to [−1, 1]."""
         low, high = np.array(self.bounds).T

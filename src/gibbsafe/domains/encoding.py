@@ -61,8 +61,25 @@ class Design:
     @property
     def radius(self) -> float:
         """Largest norm of an encoded row."""
-        natural = math.sqrt(len(self.columns))
-        return natural if self.row_norm is None else min(self.row_norm, natural)
+        return self.natural_radius if self.row_norm is None else min(self.row_norm, self.natural_radius)
+
+    @property
+    def natural_radius(self) -> float:
+        """Largest norm of a row before it is clipped."""
+        return math.sqrt(len(self.columns))
+
+    def groups(self) -> tuple[tuple[int, int], ...]:
+        """(first, after) of the encoded columns of each category."""
+        ends = np.cumsum([column.width for column in self.columns])
+        return tuple(
+            (int(after) - column.width, int(after))
+            for column, after in zip(self.columns, ends, strict=True)
+            if column.kind != "number"
+        )
+
+    def encoded_ends(self) -> tuple[Floats, Floats]:
+        """Bounds of each encoded column."""
+        return np.where(self._centred(), -1.0, 0.0), np.ones(self.dimension)
 
     def _ends(self) -> tuple[Floats, Floats]:
         """Bounds per encoded column, after transforms."""

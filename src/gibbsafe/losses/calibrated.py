@@ -63,6 +63,14 @@ class CalibratedScore:
         np.maximum(middle, -1.0, out=middle)
         return np.where(u >= self._edge, -beyond, middle)
 
+    def curvature(self, u: AnyFloats) -> AnyFloats:
+        """Return ψ′, elementwise: from 0 to `smoothness`."""
+        p = -logistic_slope(u)
+        middle = p * (1 - p) / self.clip
+        if self.clip == 1:
+            return middle
+        return np.where(u >= self._edge, np.exp(-np.maximum(u, 0.0)), np.where(u <= -self._edge, 0.0, middle))
+
     def weights(self, rows: AnyFloats) -> Floats:
         """Return w(z) = ‖z‖^{−2(1−C)} of each row, 0 of a row of zeros; w‖z‖ ≤ 1, rounding included, where ‖z‖ ≤ 1."""
         squares = np.einsum("ij,ij->i", rows, rows)

@@ -16,6 +16,7 @@ import numpy as np
 
 from gibbsafe._types import Document, Floats, Values
 from gibbsafe.domains.column import Column
+from gibbsafe.domains.row_shape import RowShape
 from gibbsafe.errors import GibbsafeError
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "ReadsColumns",
     "Simulates",
     "StatesLean",
+    "StatesRows",
     "StatesSpread",
     "check_capabilities",
 ]
@@ -103,6 +105,15 @@ class BoundedScores(Capability):
     @abstractmethod
     def largest_score(self) -> float:
         """The largest norm (scaled units): of the whole gradient of a `GibbsModel`, in each coordinate of a family's."""
+
+
+class StatesRows(Capability):
+    """What is public about encoded rows, from which rows like the data's can be made (`gibbsafe.samplers.pseudo_rows`)."""
+
+    @property
+    @abstractmethod
+    def row_shape(self) -> RowShape:
+        """Bounds, categories and the constant column, in scaled units."""
 
 
 class StatesSpread(Capability):

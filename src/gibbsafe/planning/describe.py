@@ -63,11 +63,11 @@ def _stages(plan: Plan) -> list[tuple[str, str]]:
 def _scores(plan: Plan) -> list[tuple[str, str]]:
     """Return what noisy scores are asked, in words."""
     rule = plan.scores
-    path = 1 - rule.moment - rule.point
     loss = f"calibrated loss, C = {rule.clip:.3g}" if rule.clip is not None else f"{plan.model.name}'s own loss"
     steps = "steps by the noisy second moment of rows" if rule.preconditioned else "steps of one size"
     count = f"{rule.scores} of them (up to {MOST_SCORES} where the fit is far)"
-    shares = f"{path:.0%} the path to the point, {rule.moment:.0%} the second moment of rows, {rule.point:.0%} a last score"
+    shares = f"{rule.path:.0%} the path to a fit, {rule.moment:.0%} the second moment of rows, {rule.facts:.0%} size and steepness of slopes"
+    shares += f", {rule.point:.0%} a last score at the fit" if rule.point > 0 else ""
     return [
         ("mechanism", f"noisy scores of the {loss}: {count}, {steps}"),
         ("noise", f"{1 / math.sqrt(plan.inverse_temperature):.4g} standard deviation of all scores together (scaled units)"),

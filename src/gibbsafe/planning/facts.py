@@ -12,9 +12,11 @@ from functools import singledispatch
 import numpy as np
 
 from gibbsafe._types import Floats
+from gibbsafe.domains.row_shape import RowShape
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
 from gibbsafe.models.base import GibbsModel, Model
+from gibbsafe.models.capabilities import StatesRows
 from gibbsafe.models.families.family import Family
 from gibbsafe.models.units import Units
 from gibbsafe.posteriors.stage import Stage
@@ -87,13 +89,16 @@ class GibbsFacts:
     ball: float | None
     row_blocks: tuple[tuple[int, float], ...]
     units: Units
+    parameter_scale: float
+    row_shape: RowShape | None
 
     @classmethod
     def of(cls, model: Model) -> GibbsFacts:
         """Read them; a model whose prior is declared has none."""
         if not isinstance(model, GibbsModel):
             raise PremiseError(f"prior: that of {model.name} is part of its declaration")
-        return cls(model.loss, model.ball, model.row_blocks, model.units)
+        shape = model.row_shape if isinstance(model, StatesRows) else None
+        return cls(model.loss, model.ball, model.row_blocks, model.units, model.parameter_scale, shape)
 
     def row_reach(self, prior_precision: Floats) -> float:
         """Return the largest Σ_j z_j²/m_j of an encoded row (scaled): how far rows reach in units of the prior."""

@@ -47,6 +47,8 @@ def _rule_from_dict(data: Document) -> ScoreRule:
         positive("slope", data["slope"]),
         count("scores", data["scores"]),
         non_negative("moment", data["moment"]),
+        non_negative("facts", data["facts"]),
         non_negative("point", data["point"]),
         data["preconditioned"] is True,
+        None if data["kernel"] is None else positive("kernel", data["kernel"]),
     )

@@ -30,6 +30,7 @@ from gibbsafe.planning.utility import Utility, predict_utility
 from gibbsafe.posteriors.stage import ScoreRule, Stage
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
 from gibbsafe.samplers import SAMPLERS
+from gibbsafe.samplers.transcript_fit import Public
 from gibbsafe.samplers.work import Work
 from gibbsafe.theorems import Constants, Kind, Row, Theorem, compare, get
 from gibbsafe.theorems.noisy_scores import moment_gap, score_gap
@@ -90,6 +91,19 @@ class Plan:
     def moment_ratio(self) -> float:
         """The noise of the second moment in units of a score's, at equal shares."""
         return moment_gap(self.constants, self.adjacency) / score_gap(self.constants, self.adjacency)
+
+    def public_of_scores(self) -> Public:
+        """Return what is public behind a transcript of this plan: all that a fit of answers may know."""
+        model, stage = self.request().gibbs, self.stages[-1]
+        return Public(
+            rule=self.scores,
+            beta=stage.inverse_temperature,
+            loss=model.loss,
+            shape=model.row_shape,
+            moment_ratio=self.moment_ratio,
+            unit=model.parameter_scale,
+            private_rows=self.adjacency == Adjacency.ADD_REMOVE,
+        )
 
     @property
     def prior_precision(self) -> float | Floats:
@@ -338,9 +352,8 @@ def plan(
     ('proximal-last-iterate', 'proximal', 0.236704)
     """
     request = requested(model, budget, n, adjacency, draws, purpose, prior_radius, rows_per_person)
-    free = prior_radius is None and (sampler, theorem) == ("auto", "auto")
+    free = (prior_radius, prior, inverse_temperature, sampler, theorem) == (None, None, None, "auto", "auto")
     if uses_scores(request, mechanism, free):
-        request.require_default(prior, inverse_temperature)
         chosen, priced, stages = by_scores(request, uncertainty, loss)
     else:
         refuse_options(uncertainty, loss)

@@ -1,8 +1,9 @@
-"""Honest uncertainty: intervals for the true parameter from the released draws and public numbers alone."""
+"""Honest uncertainty: the posterior of the true parameter from what was released and public numbers alone."""
 
-from gibbsafe.population.choice import intervals
+from gibbsafe.population.choice import intervals, population
 from gibbsafe.population.family import family_intervals
 from gibbsafe.population.gibbs import gibbs_intervals
+from gibbsafe.population.posterior import Population
 from gibbsafe.population.result import Intervals
 
-__all__ = ["Intervals", "family_intervals", "gibbs_intervals", "intervals"]
+__all__ = ["Intervals", "Population", "family_intervals", "gibbs_intervals", "intervals", "population"]

@@ -1,16 +1,54 @@
-"""Which rule makes a release's intervals."""
+"""Which rule makes a release's posterior of the true parameter, and its intervals."""
 
 from __future__ import annotations
 
-from gibbsafe._validate import fail, open_probability, positive
+import numpy as np
+
+from gibbsafe._types import Floats
+from gibbsafe._validate import count, fail, open_probability, positive
 from gibbsafe.errors import PremiseError
+from gibbsafe.population.chains import prior_draws
+from gibbsafe.population.draws import from_draws
 from gibbsafe.population.family import family_intervals
 from gibbsafe.population.gibbs import gibbs_intervals
+from gibbsafe.population.posterior import Population, decided
 from gibbsafe.population.result import Intervals
+from gibbsafe.population.scores import scaled_draws
 from gibbsafe.release import Release
+from gibbsafe.release.transcripts import path_of
 from gibbsafe.theorems import Kind
 
-__all__ = ["intervals"]
+__all__ = ["intervals", "population"]
+
+#: Draws of the prior beside which draws of the posterior are held; the seed of a posterior for which no generator is given.
+PRIOR_DRAWS, SEED = 4000, 2_026
+
+
+def population(release: Release, draws: int = 1000, generator: np.random.Generator | None = None) -> Population:
+    """Return the posterior of the true parameter; see `Release.population`."""
+    wanted = count("draws", draws)
+    plan, random = release.plan, np.random.default_rng(SEED) if generator is None else generator
+    if plan.model.kind is not Kind.GIBBS:
+        raise PremiseError(f"population: of models with a chosen prior; {plan.model.name} declares its own, so ask interval()")
+    if release.answers is None:
+        return from_draws(release, wanted, random)
+    public = plan.public_of_scores()
+    if not public.fits:
+        raise PremiseError(
+            f"population: the law of {plan.model.name}'s slopes is not known; use its smoothed form (docs/uncertainty.md)"
+        )
+    scaled = scaled_draws(public, release.answers, path_of(plan, release.answers), wanted, random)
+    prior = plan.model.to_original(prior_draws(public.unit, plan.model.parameters, PRIOR_DRAWS))
+    return _made(release, plan.model.to_original(scaled), prior)
+
+
+def _made(release: Release, draws: Floats, prior: Floats) -> Population:
+    plan = release.plan
+    rows = "rows are like those that the noisy second moment and the declaration describe"
+    lines = [f"records are independent and follow {plan.model.name}'s law, or nearly so; {rows}"]
+    if plan.rows_per_person > 1:
+        lines.append("rows of one person are as good as independent")
+    return Population(plan.model.parameter_names, draws, decided(draws, prior), tuple(lines))
 
 
 def intervals(release: Release, level: float, *, radius: float | None = None, dispersion: float | None = None) -> Intervals:
@@ -19,9 +57,13 @@ def intervals(release: Release, level: float, *, radius: float | None = None, di
     factor = None if dispersion is None else positive("dispersion", dispersion)
     model = release.plan.model
     if model.kind is Kind.GIBBS:
-        reach = release.plan.prior_radius if radius is None else positive("radius", radius)
-        assert reach is not None
-        return gibbs_intervals(release, share, reach, factor)
+        if radius is not None or factor is not None:
+            if release.answers is not None:
+                fail("radius" if radius is not None else "dispersion", radius or factor, "left out: scores tell how far the fit is")
+            reach = release.plan.prior_radius if radius is None else positive("radius", radius)
+            assert reach is not None
+            return gibbs_intervals(release, share, reach, factor)
+        return population(release).interval(share)
     if model.kind is not Kind.FAMILY:
         raise PremiseError(
             f"{model.name}: intervals are known for models with a chosen or a declared prior, not for {model.kind}"

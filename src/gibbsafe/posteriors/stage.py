@@ -16,8 +16,10 @@ class ScoreRule:
         rows: n, or the guess of it; it sets steps, never the price.
         ridge, slope: Λ and h̄, which set how many scores are asked and how long steps are.
         scores: how many scores the path has, at first.
-        moment, point: shares of the second moment of rows and of the score at the pilot; the rest is the path's.
+        moment, facts, point: shares of the second moment of rows, of the size and steepness of slopes, and of the last score; the
+            rest is the path's.
         preconditioned: whether steps go by the second moment.
+        kernel: b, the width within which records near a kink are counted; None for a smooth loss.
     """
 
     clip: float | None
@@ -26,8 +28,15 @@ class ScoreRule:
     slope: float
     scores: int
     moment: float
+    facts: float
     point: float
     preconditioned: bool
+    kernel: float | None = None
+
+    @property
+    def path(self) -> float:
+        """The share of the path."""
+        return 1 - self.moment - self.facts - self.point
 
 
 @dataclass(frozen=True)

@@ -135,8 +135,8 @@ def carried_out(plan: Plan, blocks: RowBlocks, generator: np.random.Generator, r
     posterior = posterior_of(plan, stage, blocks)
     if not isinstance(posterior, GibbsPosterior):
         raise PremiseError(f"mechanism: {plan.model.name} has no records of which scores are asked")
-    answers, path = ask(posterior, stage, plan.moment_ratio, generator, report)
-    return Made(np.round(path.point[None] / plan.grid) * plan.grid, CuratorDiagnostics(()), answers)
+    answers, point = ask(posterior, stage, plan.public_of_scores(), generator, report)
+    return Made(np.round(point[None] / plan.grid) * plan.grid, CuratorDiagnostics(()), answers)
 
 
 def _require_account(ledger: Ledger | None, show_values: bool, untrusted: bool) -> None:

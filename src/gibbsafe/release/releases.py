@@ -22,7 +22,7 @@ from gibbsafe.release.transcripts import transcript_to_dict
 from gibbsafe.samplers.noisy_scores import Answers
 
 if TYPE_CHECKING:
-    from gibbsafe.population import Intervals
+    from gibbsafe.population import Intervals, Population
     from gibbsafe.queries import Answer, Query
     from gibbsafe.queries.synthetic import SyntheticRows
 
@@ -93,14 +93,24 @@ class Release:
 
         return answer(self, query, questions, failure)
 
-    def interval(self, level: float = 0.9, *, radius: float | None = None, dispersion: float | None = None) -> Intervals:
-        """Return an interval for every true parameter that allows for data noise, draw noise and the prior's pull.
+    def population(self, draws: int = 1000, generator: np.random.Generator | None = None) -> Population:
+        """Return draws of the true parameter given everything released: data noise, privacy noise and what else is not known.
 
-        Free: it uses the draws and public numbers only. With few draws it is the public worst case, and says so.
+        Free: it uses the released numbers and public ones only, and gives the same draws every time unless a generator is
+        passed. A release without enough in it is refused with what to plan instead.
+        """
+        from gibbsafe.population import population
+
+        return population(self, draws, generator)
+
+    def interval(self, level: float = 0.9, *, radius: float | None = None, dispersion: float | None = None) -> Intervals:
+        """Return an interval for every true parameter: that of `population`, or of a declared radius or family.
+
+        Free: it uses the released numbers and public ones only. Nothing is cut to a radius that nobody declared.
 
         Args:
             level: the coverage aimed at, for each parameter by itself.
-            radius: D, how far the truth can be from the prior's centre in scaled units (default: the plan's prior radius).
+            radius: for posterior draws, how far the truth can be from the prior's centre in scaled units, if you know that.
             dispersion: how many times as noisy records are as the likelihood declares (1; a variance for squared losses).
         """
         from gibbsafe.population import intervals

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from gibbsafe._types import JSON, Floats
@@ -19,27 +17,33 @@ def transcript_to_dict(answers: Answers) -> JSON:
     """Return the answers as plain data: the path's scores, and what else was asked."""
     return {
         "scores": answers.scores.tolist(),
-        "moment": None if answers.moment is None else answers.moment.tolist(),
-        "last": None if answers.last is None else answers.last.tolist(),
+        **{name: None if value is None else value.tolist() for name, value in _beside_path(answers).items()},
     }
+
+
+def _beside_path(answers: Answers) -> dict[str, Floats | None]:
+    return {"moment": answers.moment, "facts": answers.facts, "last": answers.last, "asked": answers.asked}
 
 
 def transcript_from_dict(content: object, plan: Plan) -> Answers:
     """Rebuild the answers, every size checked against the plan, and the path that the rule makes of them."""
-    if not isinstance(content, dict) or set(content) != {"scores", "moment", "last"}:
-        raise CertificateError("transcript: must have scores, moment and last")
+    if not isinstance(content, dict) or set(content) != {"scores", "moment", "facts", "last", "asked"}:
+        raise CertificateError("transcript: must have scores, moment, facts, last and asked")
     d, rule = plan.model.parameters, plan.scores
     scores = _table(content["scores"], d, "scores")
     if not 1 <= len(scores) <= MOST_SCORES:
         raise CertificateError(f"transcript: {len(scores)} scores, where a path has 1 to {MOST_SCORES}")
-    for name, share in (("moment", rule.moment), ("last", rule.point)):
+    for name, share in (("moment", rule.moment), ("facts", rule.facts), ("last", rule.point), ("asked", rule.point)):
         if (content[name] is None) != (share == 0):
             raise CertificateError(f"transcript: {name} is asked with a share of {share:g} of the budget")
     moment = None if content["moment"] is None else _table(content["moment"], d, "moment")
     if moment is not None and (moment.shape != (d, d) or not np.array_equal(moment, moment.T)):
         raise CertificateError(f"transcript: moment must be a symmetric table of {d} by {d}")
-    last = None if content["last"] is None else _table([content["last"]], d, "last")[0]
-    answers = Answers(scores, moment, last)
+    facts, last, asked = (
+        None if content[name] is None else _table([content[name]], width, name)[0]
+        for name, width in (("facts", 2), ("last", d), ("asked", d))
+    )
+    answers = Answers(scores, moment, facts, last, asked)
     try:
         path_of(plan, answers)
     except PremiseError as error:
@@ -49,9 +53,8 @@ def transcript_from_dict(content: object, plan: Plan) -> Answers:
 
 def path_of(plan: Plan, answers: Answers) -> ScorePath:
     """Return the path whose answers these are."""
-    rule, bound = plan.scores, plan.request().gibbs.loss.lipschitz
-    scale = plan.moment_ratio / math.sqrt(plan.inverse_temperature * rule.moment) if rule.moment > 0 else 0.0
-    return replay(rule, bound, answers, scale)
+    public = plan.public_of_scores()
+    return replay(public.rule, public.loss.lipschitz, answers, public.moment_scale)
 
 
 def _table(rows: object, width: int, name: str) -> Floats:

@@ -3,6 +3,9 @@
 Which scores are asked follows from public numbers and earlier answers (`score_path`); what they cost is proved for every data set
 by `theorems.noisy_scores`, converged or not. Sums are taken in float64, block by block, and their rounding is part of the price.
 Answers are rounded to a public grid, 2⁻³⁰ of their noise.
+
+In order: the second moment of rows; the path; at its end two sums of numbers in [0, 1], how large and how steep slopes are; a fit of
+all this (`score_fit`); one more score at the fit; and the fit of everything, which is the estimate.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import numpy as np
 
 from gibbsafe._types import AnyFloats, Floats
 from gibbsafe.data.blocks import RowBlocks, weights_of
+from gibbsafe.domains.row_shape import RowShape
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.calibrated import CalibratedScore
@@ -22,7 +26,9 @@ from gibbsafe.losses.weighted import WeightedLoss
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.stage import ScoreRule, Stage
 from gibbsafe.progress import Progress
+from gibbsafe.samplers.pseudo_rows import symmetric
 from gibbsafe.samplers.score_path import ScorePath
+from gibbsafe.samplers.transcript_fit import Public, fitted
 from gibbsafe.theorems.noisy_scores import BLOCK_ROWS, REACH
 
 __all__ = ["PROVED", "Answers", "Records", "ask", "replay"]
@@ -45,6 +51,8 @@ class Records:
         self._rowwise = isinstance(plain, KinkedLoss)
         self._bound = plain.lipschitz
         self._calibrated = None if rule.clip is None else CalibratedScore(rule.clip)
+        self._kernel = rule.kernel
+        self._plain = plain
 
     def score(self, point: Floats) -> Floats:
         """Return Σ ψ(z, x) z: the gradient of the loss, or of the calibrated one times its Lipschitz constant."""
@@ -61,51 +69,90 @@ class Records:
         return np.asarray(self._data.reduce(gradient, BLOCK_ROWS)[0])
 
     def moment(self) -> Floats:
-        """Return L·Σ w zzᵀ."""
+        """Return L·Σ zzᵀ."""
 
         def second(rows: Floats, beside: Floats | None) -> tuple[Floats]:
-            weights = weights_of(beside) * (1.0 if self._calibrated is None else self._calibrated.weights(rows))
-            return (rows.T @ (rows * np.broadcast_to(weights, len(rows))[:, None]),)
+            return (rows.T @ (rows * np.broadcast_to(weights_of(beside), len(rows))[:, None]),)
 
         return np.asarray(self._bound * self._data.reduce(second, BLOCK_ROWS)[0])
 
 
+    def facts(self, point: Floats) -> Floats:
+        """Return (L/√2)·Σ (ψ²/L², f″/h̄): terms of norm at most L, both parts at least 0.
+
+        Predictors are taken row by row: a record adds the same wherever it stands. A loss with a kink counts how near records
+        are to it instead, (1 − |y − u|/b)₊ with the rule's public width b.
+        """
+
+        def sums(rows: Floats, beside: Floats | None) -> tuple[Floats]:
+            u, target = (rows * point).sum(axis=1), _target_of(beside)
+            if self._calibrated is not None:
+                slope, steep = self._calibrated.slope(u.copy()), self._calibrated.curvature(u) / self._calibrated.smoothness
+            else:
+                slope = self._plain.slope(u, target) / self._bound
+                steep = self._nearness(u, target) if self._kernel else self._plain.curvature(u, target) / self._plain.smoothness
+            counted = np.broadcast_to(weights_of(beside), len(rows))
+            return (np.array([np.clip(slope * slope, 0, 1) @ counted, np.clip(steep, 0, 1) @ counted]),)
+
+        return np.asarray(self._bound / math.sqrt(2) * self._data.reduce(sums, BLOCK_ROWS)[0])
+
+    def _nearness(self, u: AnyFloats, target: AnyFloats | None) -> AnyFloats:
+        assert self._kernel is not None
+        kink = np.ones_like(u) if target is None else target
+        return np.asarray(np.maximum(0, 1 - np.abs(kink - u) / self._kernel))
+
+
+def _target_of(beside: Floats | None) -> Floats | None:
+    """Return responses, without the weights that may stand before them."""
+    if beside is None or beside.ndim == 1:
+        return beside
+    return beside[:, 1] if beside.shape[1] > 1 else None
+
+
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """All that leaves the data: the path's scores (T, p), and where the rule has shares the second moment and the last score."""
+    """All that leaves the data: the path's scores (T, p), and where the rule has shares the second moment of rows, how large and
+    steep slopes are at the path's end, and the last score with the point at which it was asked."""
 
     scores: Floats
     moment: Floats | None = None
+    facts: Floats | None = None
     last: Floats | None = None
+    asked: Floats | None = None
 
 
 def ask(
     posterior: GibbsPosterior,
     stage: Stage,
-    moment_ratio: float,
+    public: Public,
     generator: np.random.Generator,
     progress: Progress | None = None,
-) -> tuple[Answers, ScorePath]:
-    """Return the answers to everything a rule asks, and the path they made.
+) -> tuple[Answers, Floats]:
+    """Return the answers to everything a rule asks, and the estimate they make.
 
     The score with share f has noise of standard deviation 1/√(βf), the second moment symmetric noise of ``moment_ratio`` = G_M/G
-    times that. Guarantees: the number of scores and their shares depend on answers only.
+    times that, and so have the facts. Guarantees: the number of scores and their shares depend on answers only.
     """
     rule, beta = _rule_of(stage), stage.inverse_temperature
     records = Records(posterior.data, posterior.loss, rule)
-    moment, scale = None, 0.0
+    moment = None
     if rule.moment > 0:
-        scale = moment_ratio / math.sqrt(beta * rule.moment)
-        moment = _on_grid(records.moment() + scale * _symmetric(posterior.dimension, generator), scale)
-    path = start(rule, posterior.dimension, records._bound, moment, scale)
+        scale = public.moment_scale
+        moment = _on_grid(records.moment() + scale * symmetric(generator, posterior.dimension), scale)
+    path = start(rule, posterior.dimension, records._bound, moment, public.moment_scale)
     while (asked := path.ask()) is not None:
         path.answer(_noisy(records, asked[0], asked[1] * beta, generator))
         if progress is not None:
             progress(len(path.scores), path.length, len(path.scores), 0.0)
-    last = None
+    facts = None
+    if rule.facts > 0:
+        scale = public.facts_scale
+        facts = _on_grid(records.facts(within_reach(path.point)) + scale * generator.standard_normal(2), scale)
+    answers = Answers(np.array(path.scores), moment, facts)
     if rule.point > 0:
-        last = _noisy(records, within_reach(path.point), rule.point * beta, generator)
-    return Answers(np.array(path.scores), moment, last), path
+        pilot = within_reach(fitted(public, answers, path))
+        answers = Answers(answers.scores, moment, facts, _noisy(records, pilot, rule.point * beta, generator), pilot)
+    return answers, fitted(public, answers, path)
 
 
 def start(rule: ScoreRule, parameters: int, bound: float, moment: Floats | None, scale: float) -> ScorePath:
@@ -140,12 +187,6 @@ def _rule_of(stage: Stage) -> ScoreRule:
 def _noisy(records: Records, point: Floats, precision: float, generator: np.random.Generator) -> Floats:
     scale = 1 / math.sqrt(precision)
     return _on_grid(records.score(point) + scale * generator.standard_normal(len(point)), scale)
-
-
-def _symmetric(parameters: int, generator: np.random.Generator) -> Floats:
-    """Return symmetric noise, variance 1 on the diagonal and ½ beside it: isotropic in Frobenius norm."""
-    square = generator.standard_normal((parameters, parameters))
-    return np.asarray((square + square.T) / 2)
 
 
 def _on_grid(values: AnyFloats, scale: float) -> Floats:

@@ -27,7 +27,7 @@ LEFT, FAR = 0.6, 2.0
 class ScorePath:
     """The path of one release: `ask` says where and at which share, `answer` takes the score; None ends it.
 
-    >>> path = ScorePath(ScoreRule(None, 100, 1.0, 0.25, 3, 0.0, 0.0, False), 2)
+    >>> path = ScorePath(ScoreRule(None, 100, 1.0, 0.25, 3, 0.0, 0.0, 0.0, False), 2)
     >>> while (asked := path.ask()) is not None:
     ...     path.answer(asked[0] - np.ones(2))
     >>> float(sum(path.shares).__round__(9)), len(path.points)
@@ -36,7 +36,7 @@ class ScorePath:
 
     def __init__(self, rule: ScoreRule, parameters: int, moment: Floats | None = None, moment_scale: float = 0.0) -> None:
         self._rule = rule
-        self._total = (1 - rule.moment - rule.point) * (1 - 2.0**-40)  # shares add up to less than 1, rounding included
+        self._total = rule.path * (1 - 2.0**-40)  # shares add up to less than 1, rounding included
         self._left, self._length = self._total, rule.scores
         self._v, self._mean = np.zeros(parameters), np.zeros(parameters)
         self._inverse = self._preconditioner(parameters, moment, moment_scale)

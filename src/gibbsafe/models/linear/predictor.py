@@ -20,9 +20,10 @@ from gibbsafe.domains.box import Box
 from gibbsafe.domains.column import Column, check_names
 from gibbsafe.domains.encoding import Design
 from gibbsafe.domains.numbers import as_matrix, require_finite
+from gibbsafe.domains.row_shape import RowShape
 from gibbsafe.errors import DomainError
 from gibbsafe.models.base import GibbsModel
-from gibbsafe.models.capabilities import BoundedScores, HasCorners, ReadsColumns
+from gibbsafe.models.capabilities import BoundedScores, HasCorners, ReadsColumns, StatesRows
 from gibbsafe.models.units import Units
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.stage import Stage
@@ -33,7 +34,7 @@ __all__ = ["LinearModel"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns):
+class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRows):
     """A loss f(xᵀθ) of rows x = (features, 1), scaled jointly so that every row *with its intercept* has norm at most 1.
 
     Args:
@@ -148,6 +149,16 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns):
         """Features, and the intercept apart."""
         features = (self.dimension, self.domain.radius * self.row_scale)
         return (features, (1, self.row_scale)) if self.intercept else (features,)
+
+    @property
+    def row_shape(self) -> RowShape:
+        """The domain's, scaled as rows are."""
+        domain, scale = self.domain, self.row_scale
+        low, high = (end * scale for end in domain.encoded_ends())
+        norm = domain.radius * scale
+        groups = domain.groups() if isinstance(domain, Design) else ()
+        longest = float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high)))) if not groups else domain.natural_radius * scale
+        return RowShape(low, high, groups, norm, norm < longest * (1 - 1e-9), scale if self.intercept else None)
 
     @property
     def largest_score(self) -> float:

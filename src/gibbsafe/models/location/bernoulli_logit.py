@@ -15,10 +15,11 @@ from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_response
 from gibbsafe.domains.column import Column, no_features
 from gibbsafe.domains.labels import Labels, check_labels
+from gibbsafe.domains.row_shape import RowShape
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.logistic import LogisticLoss
 from gibbsafe.models.base import GibbsModel, register
-from gibbsafe.models.capabilities import BoundedScores, HasCorners, IsLikelihood, ReadsColumns, Simulates
+from gibbsafe.models.capabilities import BoundedScores, HasCorners, IsLikelihood, ReadsColumns, Simulates, StatesRows
 from gibbsafe.models.linear.classifier import labels_of
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.stage import Stage
@@ -30,7 +31,7 @@ __all__ = ["BernoulliLogit"]
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class BernoulliLogit(GibbsModel, IsLikelihood, BoundedScores, HasCorners, ReadsColumns, Simulates):
+class BernoulliLogit(GibbsModel, IsLikelihood, BoundedScores, HasCorners, ReadsColumns, Simulates, StatesRows):
     """Outcomes y = ±1 with loss log(1 + e^{−yθ}) and a normal prior on the logit θ (Minami et al. 2016, Example 17).
 
     ``labels=(a, b)`` are declared; θ is the logit of the share of b. Two different outcomes differ by exactly θ in loss, since
@@ -78,6 +79,11 @@ class BernoulliLogit(GibbsModel, IsLikelihood, BoundedScores, HasCorners, ReadsC
     def largest_score(self) -> float:
         """1: a row is ±1, and the logistic loss 1-Lipschitz."""
         return self.loss.lipschitz
+
+    @property
+    def row_shape(self) -> RowShape:
+        """A constant 1, but for the label's sign."""
+        return RowShape.of_constant(1.0)
 
     def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> GibbsPosterior:
         """Return the posterior of one stage on encoded records."""

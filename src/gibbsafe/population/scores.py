@@ -1,0 +1,64 @@
+"""The posterior of the true parameter given a transcript of noisy scores: everything released, and nothing else.
+
+Sources of uncertainty, all in the draws: the noise of scores (exactly normal, of known scale); the data's own noise J; what the
+noisy second moment leaves open about the rows (each design is made of the moment with its noise put in once more); the curve of
+the expected score, which is not linearised (`gibbsafe.population.chains`); and a prior that is wide beside the default radius.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gibbsafe._types import Floats
+from gibbsafe.population.chains import Target, draw
+from gibbsafe.samplers.noisy_scores import Answers
+from gibbsafe.samplers.pseudo_rows import normals, symmetric
+from gibbsafe.samplers.score_fit import Expectation
+from gibbsafe.samplers.score_path import ScorePath
+from gibbsafe.samplers.transcript_fit import ROWS, Public, expectation_of, fit_of, minimisers, observed
+
+__all__ = ["scaled_draws"]
+
+#: Designs of pseudo-rows, and chains on each.
+DESIGNS, CHAINS = 8, 8
+#: The normal approximation's prior in units of a typical parameter, and at least this many times what answers choose.
+WIDE, TIMES = 3.0, 1.0
+
+
+def scaled_draws(
+    public: Public, answers: Answers, path: ScorePath, draws: int, generator: np.random.Generator
+) -> Floats:
+    """Return this many draws of θ* in scaled units."""
+    assert public.shape is not None
+    features = public.shape.features
+    centre = expectation_of(public, answers, normals(generator, ROWS, features))
+    fit = fit_of(public, centre, answers, path)
+    scale = max(WIDE * public.unit, TIMES * fit.deviation)
+    several = _designs(public, answers, centre, generator)
+    seen = observed(public, answers, path)
+    asked = several.asked(seen.points, seen.shares)
+    target = Target(several, asked, seen.mean, np.linalg.inv(fit.variance), public.unit)
+    covariance = np.linalg.inv(fit.precision + np.eye(len(fit.point)) / scale**2)
+    keep = math.ceil(draws / (DESIGNS * CHAINS))
+    found = draw(target, fit.point, covariance, keep, CHAINS, generator)
+    if not several.law.consistent:
+        stacked = found.transpose(1, 3, 0, 2).reshape(DESIGNS, len(fit.point), -1)
+        mapped = minimisers(several, public.loss, stacked)
+        found = mapped.reshape(DESIGNS, len(fit.point), keep, CHAINS).transpose(2, 0, 3, 1)
+    return found.reshape(-1, len(fit.point))[:draws]
+
+
+def _designs(public: Public, answers: Answers, centre: Expectation, generator: np.random.Generator) -> Expectation:
+    """Return expected scores over several designs, with the steepness and size of slopes measured at the fit."""
+    assert public.shape is not None
+    made = []
+    for _ in range(DESIGNS):
+        noise = symmetric(generator, public.shape.parameters)
+        normal = normals(generator, ROWS, public.shape.features)
+        made.append(expectation_of(public, answers, normal, noise).rows[0])
+    several = Expectation(np.array(made), centre.law, centre.n)
+    several.dispersion = centre.dispersion
+    return several
+

@@ -1,0 +1,206 @@
+"""What a score is expected to be at a point if the truth is elsewhere: the law of a record's slope given its two predictors.
+
+A *law* gives, for rows with predictor t at the truth, the mean of the slopes at the points asked (`mean`), how it falls as t grows
+(`pull`, at least 0) and the mean square of a slope at the truth (`square`). Arrays are (designs, rows, chains); what was asked is
+averaged once (`averaged`).
+
+- **Labels** ±1 with P(+1) = σ(t): mean = σ(t)·A − σ(−t)·B, A and B the averages of ψ(u) and ψ(−u) over the points. For the
+  logistic and the calibrated loss t is the parameter's own predictor; any other margin loss has its minimiser found afterwards.
+- **Residuals** whose slope is −L₋ far below and L₊ far above, and rises by c at 0: mean = Σ f·φ(u − t), φ(v) = L·x/√(1 + x²),
+  x = cv/L. The steepness c is measured.
+- **Counts** of mean e^t, negative binomial.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import expit
+
+from gibbsafe._types import Floats
+from gibbsafe.errors import PremiseError
+from gibbsafe.losses.base import Loss
+from gibbsafe.losses.calibrated import CalibratedScore
+from gibbsafe.losses.kinked import PinballLoss
+from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.negative_binomial import NegativeBinomialLoss
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
+from gibbsafe.losses.soft_step import SoftPinballLoss
+
+__all__ = ["CountLaw", "LabelLaw", "Law", "ResidualLaw", "has_law", "law_of"]
+
+#: Bins into which a row's predictors along a path are put.
+NODES = 6
+#: What was asked, averaged: one array per ingredient, (designs, rows, points or 1).
+Asked = tuple[Floats, ...]
+
+
+class Law(ABC):
+    """The law of slopes."""
+
+    #: Whether the truth's predictor is the parameter's own.
+    consistent: bool = True
+
+    @abstractmethod
+    def averaged(self, predictors: Floats, shares: Floats) -> Asked:
+        """Return what `mean` needs of the predictors (designs, rows, points) that were asked with these shares."""
+
+    @abstractmethod
+    def mean(self, asked: Asked, truth: Floats) -> Floats:
+        """Return the expected slope."""
+
+    @abstractmethod
+    def pull(self, asked: Asked, truth: Floats) -> Floats:
+        """Return −∂mean/∂t."""
+
+    @abstractmethod
+    def square(self, truth: Floats) -> Floats:
+        """Return the expected square of a slope at the truth."""
+
+    @abstractmethod
+    def curvature(self, predictor: Floats, truth: Floats) -> Floats:
+        """Return the expected derivative of the slope at a point."""
+
+    def steeper(self, factor: float) -> Law:
+        """Return the law with a measured steepness; one that knows its own stays as it is."""
+        return self
+
+
+@dataclass(frozen=True)
+class LabelLaw(Law):
+    """Labels of a logistic law, and the slope of a margin loss."""
+
+    loss: Loss
+    clip: float | None = None
+
+    @property
+    def consistent(self) -> bool:  # type: ignore[override]
+        """True of the logistic and the calibrated loss."""
+        return isinstance(self.loss, LogisticLoss)
+
+    def slope(self, u: Floats) -> Floats:
+        """ψ, elementwise."""
+        if self.clip is not None:
+            return np.asarray(self.loss.lipschitz * CalibratedScore(self.clip).slope(u.copy()))
+        return np.asarray(self.loss.slope(u))
+
+    def averaged(self, predictors: Floats, shares: Floats) -> Asked:  # noqa: D102
+        weight = shares / shares.sum()
+        shape = predictors.shape
+        flat = predictors.reshape(-1, shape[-1])
+        return tuple((self.slope(side) @ weight).reshape(*shape[:-1], 1) for side in (flat, -flat))
+
+    def mean(self, asked: Asked, truth: Floats) -> Floats:  # noqa: D102
+        up, down = asked
+        return np.asarray(expit(truth) * (up + down) - down)
+
+    def pull(self, asked: Asked, truth: Floats) -> Floats:  # noqa: D102
+        p = expit(truth)
+        return np.asarray(-(asked[0] + asked[1]) * (p * (1 - p)))
+
+    def square(self, truth: Floats) -> Floats:  # noqa: D102
+        p = expit(truth)
+        return np.asarray(p * self.slope(truth) ** 2 + (1 - p) * self.slope(-truth) ** 2)
+
+    def curvature(self, predictor: Floats, truth: Floats) -> Floats:  # noqa: D102
+        p, step = expit(truth), 1e-4
+        sides = [(self.slope(s * predictor + step) - self.slope(s * predictor - step)) / (2 * step) for s in (1, -1)]
+        return np.asarray(p * sides[0] + (1 - p) * sides[1])
+
+
+@dataclass(frozen=True)
+class ResidualLaw(Law):
+    """Slopes of a residual: −below far on one side, above far on the other, steepness c between."""
+
+    below: float
+    above: float
+    steepness: float
+
+    def _scaled(self, v: Floats) -> tuple[Floats, Floats]:
+        limit = np.where(v > 0, self.above, self.below)
+        return limit, self.steepness * v / limit
+
+    def averaged(self, predictors: Floats, shares: Floats) -> Asked:
+        """Each row's predictors in `NODES` bins of about equal shares, from the smallest up: (designs, rows, bins) of means, and shares."""
+        order = np.argsort(predictors, axis=-1)
+        sorted_shares = (shares / shares.sum())[order]
+        place = np.minimum((np.cumsum(sorted_shares, axis=-1) * NODES * (1 - 1e-9)).astype(np.int8), NODES - 1)
+        weighted = sorted_shares * np.take_along_axis(predictors, order, axis=-1)
+        totals = [np.where(place == node, sorted_shares, 0.0).sum(axis=-1) for node in range(NODES)]
+        sums = [np.where(place == node, weighted, 0.0).sum(axis=-1) for node in range(NODES)]
+        total, summed = np.stack(totals, axis=-1), np.stack(sums, axis=-1)
+        return np.divide(summed, total, out=np.zeros_like(summed), where=total > 0), total
+
+    def mean(self, asked: Asked, truth: Floats) -> Floats:  # noqa: D102
+        return self._over_points(asked, truth, lambda limit, x: limit * x / np.sqrt(1 + x * x))
+
+    def pull(self, asked: Asked, truth: Floats) -> Floats:  # noqa: D102
+        return self._over_points(asked, truth, lambda limit, x: self.steepness * (1 + x * x) ** -1.5)
+
+    def _over_points(self, asked: Asked, truth: Floats, of: Callable[[Floats, Floats], Floats]) -> Floats:
+        predictors, shares = asked
+        total = np.zeros(np.broadcast_shapes(truth.shape, (*predictors.shape[:-1], 1)))
+        for node in range(NODES):
+            total += shares[..., node, None] * of(*self._scaled(predictors[..., node, None] - truth))
+        return total
+
+    def square(self, truth: Floats) -> Floats:
+        """Its largest value; what is measured takes its place."""
+        return np.full_like(truth, self.below * self.above if self.below != self.above else self.above**2)
+
+    def curvature(self, predictor: Floats, truth: Floats) -> Floats:  # noqa: D102
+        return np.asarray(self.steepness * (1 + self._scaled(predictor - truth)[1] ** 2) ** -1.5)
+
+    def steeper(self, factor: float) -> Law:  # noqa: D102
+        return replace(self, steepness=self.steepness * factor)
+
+
+@dataclass(frozen=True)
+class CountLaw(Law):
+    """Negative binomial counts of mean e^t, cut at the cap."""
+
+    loss: NegativeBinomialLoss
+
+    def _count(self, truth: Floats) -> Floats:
+        return np.exp(np.minimum(truth, math.log(self.loss.cap)))
+
+    def averaged(self, predictors: Floats, shares: Floats) -> Asked:  # noqa: D102
+        return (expit(predictors - math.log(self.loss.dispersion)) @ (shares / shares.sum()))[..., None],
+
+    def mean(self, asked: Asked, truth: Floats) -> Floats:  # noqa: D102
+        return np.asarray(self.loss.dispersion * asked[0] - self._count(truth) * (1 - asked[0]))
+
+    def pull(self, asked: Asked, truth: Floats) -> Floats:  # noqa: D102
+        return np.asarray(np.where(truth < math.log(self.loss.cap), self._count(truth), 0.0) * (1 - asked[0]))
+
+    def square(self, truth: Floats) -> Floats:
+        """The information: a likelihood's score varies by its expected curvature."""
+        return self.curvature(truth, truth)
+
+    def curvature(self, predictor: Floats, truth: Floats) -> Floats:  # noqa: D102
+        p = expit(predictor - math.log(self.loss.dispersion))
+        return np.asarray((self._count(truth) + self.loss.dispersion) * p * (1 - p))
+
+
+def has_law(loss: Loss) -> bool:
+    """Whether the law of this loss's slopes is known."""
+    return loss.margin or isinstance(loss, PseudoHuberLoss | SoftPinballLoss | PinballLoss | NegativeBinomialLoss)
+
+
+def law_of(loss: Loss, clip: float | None) -> Law:
+    """Return the law of a loss's slopes."""
+    if loss.margin:
+        return LabelLaw(loss, clip)
+    if isinstance(loss, PseudoHuberLoss):
+        return ResidualLaw(loss.width, loss.width, loss.smoothness)
+    if isinstance(loss, SoftPinballLoss):
+        return ResidualLaw(loss.quantile, 1 - loss.quantile, loss.smoothness)
+    if isinstance(loss, PinballLoss):
+        return ResidualLaw(loss.quantile, 1 - loss.quantile, 1.0)
+    if isinstance(loss, NegativeBinomialLoss):
+        return CountLaw(loss)
+    raise PremiseError(f"{type(loss).__name__}: the law of its slopes is not known, and with it no fit of noisy scores")

@@ -1,0 +1,127 @@
+"""Fitting a transcript: the parameter whose expected scores are nearest to the answers, and how near a prior should hold it.
+
+With the rows of `pseudo_rows` and the law of slopes (`expected_scores`) the expected score F(θ) at the points asked is a smooth
+function of the truth θ, however far the points were from it: neither linearisation nor the bias of a path's average is left. The
+mean answer ȳ differs from F(θ*) by noise of known variance and by the data's own, J: ȳ − F(θ) ~ N(0, V), V = I/(βΣf) + J. The point
+is the maximum of that density times a normal prior of standard deviation s, with s of largest evidence (Laplace) on a public
+grid: a prior that the answers choose.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gibbsafe._types import Floats
+from gibbsafe.losses.calibrated import CalibratedScore
+from gibbsafe.samplers.expected_scores import Asked, LabelLaw, Law
+
+__all__ = ["Expectation", "Fit", "Observation", "best_fit"]
+
+#: Standard deviations of the prior that are tried, in units of a typical parameter; Newton steps of a fit.
+DEVIATIONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+STEPS = 25
+#: Differences of log evidence beyond which wider priors are not tried any more.
+NEGLIGIBLE = 8.0
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """Answers that are averaged together: where they were asked, their shares, their mean, and what their noise adds to V."""
+
+    points: Floats
+    shares: Floats
+    mean: Floats
+    variance: Floats
+
+
+class Expectation:
+    """Expected scores over one or several designs of pseudo-rows (designs, rows, parameters) that stand for n records."""
+
+    def __init__(self, rows: Floats, law: Law, n: float) -> None:
+        self.rows, self.law, self.n = rows, law, n
+        self.transposed = np.ascontiguousarray(rows.transpose(0, 2, 1))
+        weight = np.ones(rows.shape[:2])
+        if isinstance(law, LabelLaw) and law.clip is not None:
+            weight = CalibratedScore(law.clip).weights(rows.reshape(-1, rows.shape[2])).reshape(rows.shape[:2])
+        self.weight = (weight * (n / rows.shape[1]))[..., None]
+        self.square_weight = weight[..., None] * self.weight
+        #: What a measured square of slopes is of the expected one.
+        self.dispersion = 1.0
+
+    def asked(self, points: Floats, shares: Floats) -> Asked:
+        """Return the law's average over the points."""
+        return self.law.averaged(self.rows @ points.T, shares)
+
+    def scores(self, asked: Asked, truth: Floats) -> tuple[Floats, Floats]:
+        """Return F (designs, parameters, chains) at truths of that shape, and the pull of every row."""
+        predictors = np.matmul(self.rows, truth)
+        mean = np.matmul(self.transposed, self.weight * self.law.mean(asked, predictors))
+        return mean, self.weight * self.law.pull(asked, predictors)
+
+    def jacobian(self, pull: Floats) -> Floats:
+        """Return −∂F/∂θ (designs, parameters, parameters) by the pulls of one chain."""
+        return np.matmul(self.transposed * pull[:, None, :, 0], self.rows)
+
+    def noise(self, truth: Floats) -> Floats:
+        """Return J, the data's own covariance of a score at the truth (designs, parameters, parameters)."""
+        square = self.dispersion * self.square_weight * self.law.square(np.matmul(self.rows, truth))
+        return np.matmul(self.transposed * square[:, None, :, 0], self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The point, the prior's standard deviation, V, and the curvature of the log density without its prior."""
+
+    point: Floats
+    deviation: float
+    variance: Floats
+    precision: Floats
+    evidence: float
+
+
+def best_fit(expectation: Expectation, observed: Observation, unit: float, start: Floats) -> Fit:
+    """Return the fit under the prior of largest evidence, its point the mean of all fits weighted by their evidence."""
+    asked = expectation.asked(observed.points, observed.shares)
+    tried: list[Fit] = []
+    for deviation in DEVIATIONS:
+        tried.append(_fit(expectation, asked, observed, deviation * unit, start))
+        start = tried[-1].point
+        if tried[-1].evidence < max(fit.evidence for fit in tried) - NEGLIGIBLE:
+            break
+    best = max(tried, key=lambda fit: fit.evidence)
+    weights = np.exp([fit.evidence - best.evidence for fit in tried])
+    return replace(best, point=weights @ np.array([fit.point for fit in tried]) / weights.sum())
+
+
+def _fit(expectation: Expectation, asked: Asked, observed: Observation, deviation: float, start: Floats) -> Fit:
+    """Gauss–Newton steps with halving from ``start``; V follows the point for the first of them."""
+    prior = deviation**-2.0
+    truth, identity = start[None, :, None], np.eye(len(start))
+
+    def residual(at: Floats, inverse: Floats) -> tuple[float, Floats, Floats]:
+        mean, pull = expectation.scores(asked, at)
+        off = observed.mean - mean[0, :, 0]
+        return float(off @ inverse @ off + prior * np.sum(at**2)) / 2, off, pull
+
+    for step in range(STEPS):
+        if step in (0, 2, 5):
+            variance = observed.variance + expectation.noise(truth)[0]
+            inverse = np.linalg.inv(variance)
+        value, off, pull = residual(truth, inverse)
+        slopes = expectation.jacobian(pull)[0]
+        move = np.linalg.solve(slopes @ inverse @ slopes + prior * identity, slopes @ inverse @ off + prior * truth[0, :, 0])
+        size = 1.0
+        while size > 1e-3 and residual(truth - size * move[None, :, None], inverse)[0] > value + 1e-9:
+            size /= 3
+        truth = truth - size * move[None, :, None]
+        if np.abs(size * move).max() < 1e-5 * (deviation + np.abs(truth).max()):
+            break
+    value, off, pull = residual(truth, inverse)
+    slopes = expectation.jacobian(pull)[0]
+    precision = slopes @ inverse @ slopes
+    curved = np.linalg.slogdet(precision + prior * identity)[1]
+    evidence = -value + len(start) * math.log(prior) / 2 - float(curved) / 2
+    return Fit(truth[0, :, 0], deviation, variance, precision, evidence)

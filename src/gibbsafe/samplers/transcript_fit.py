@@ -1,0 +1,151 @@
+"""The estimate that a transcript makes: the path's mean point, or where the law of slopes is known the fit of all answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gibbsafe._types import Floats
+from gibbsafe.domains.row_shape import RowShape
+from gibbsafe.losses.base import Loss
+from gibbsafe.posteriors.stage import ScoreRule
+from gibbsafe.samplers.expected_scores import has_law, law_of
+from gibbsafe.samplers.pseudo_rows import normals, pseudo_rows, second_moment
+from gibbsafe.samplers.score_fit import Expectation, Fit, Observation, best_fit
+from gibbsafe.samplers.score_path import ScorePath
+
+if TYPE_CHECKING:
+    from gibbsafe.samplers.noisy_scores import Answers
+
+__all__ = ["Public", "expectation_of", "fit_of", "fitted", "minimisers", "observed"]
+
+#: Pseudo-rows of a design; rounds in which measured steepness and fit are brought together.
+ROWS, ROUNDS = 512, 2
+#: The seed of the pseudo-rows behind an estimate: public, and the same every time.
+SEED = 20_260
+
+
+@dataclass(frozen=True)
+class Public:
+    """What a fit may know besides answers: the rule, β, the loss, the shape of rows, and the noise of moment and facts."""
+
+    rule: ScoreRule
+    beta: float
+    loss: Loss
+    shape: RowShape | None
+    moment_ratio: float
+    unit: float
+    private_rows: bool = False
+
+    def _scale(self, share: float) -> float:
+        return self.moment_ratio / (self.beta * share) ** 0.5 if share > 0 else 0.0
+
+    @property
+    def moment_scale(self) -> float:
+        """Standard deviation of the second moment's diagonal."""
+        return self._scale(self.rule.moment)
+
+    @property
+    def facts_scale(self) -> float:
+        """Standard deviation of either fact."""
+        return self._scale(self.rule.facts)
+
+    @property
+    def fits(self) -> bool:
+        """Whether answers can be fitted: the law of slopes is known, and enough about rows."""
+        shape = self.shape
+        return shape is not None and has_law(self.loss) and (self.rule.moment > 0 or shape.features == 0)
+
+
+def rows_behind(public: Public, answers: Answers) -> float:
+    """Return the number of records: n where it is public, else as the moment of the constant column says, or the guess."""
+    shape, moment = public.shape, answers.moment
+    if not public.private_rows or shape is None or shape.constant is None or moment is None:
+        return float(public.rule.rows)
+    return max(float(moment[-1, -1]) / (public.loss.lipschitz * shape.constant**2), 1.0)
+
+
+def expectation_of(public: Public, answers: Answers, normal: Floats, noise: Floats | None = None) -> Expectation:
+    """Return expected scores over one design of pseudo-rows; ``noise`` is added to the moment and taken out again."""
+    assert public.shape is not None
+    n, bound = rows_behind(public, answers), public.loss.lipschitz
+    moment = np.full((1, 1), n * (public.shape.constant or 1.0) ** 2)
+    if answers.moment is not None:
+        scale = public.moment_scale / bound
+        moment = second_moment(answers.moment / bound, scale, public.shape, n)
+        if noise is not None:
+            moment = second_moment(moment + scale * noise, scale, public.shape, n)
+    rows = pseudo_rows(moment, public.shape, n, normal)
+    return Expectation(rows[None], law_of(public.loss, public.rule.clip), n)
+
+
+def observed(public: Public, answers: Answers, path: ScorePath) -> Observation:
+    """Return all scores, the last one among them, as one observation."""
+    points, shares, scores = np.array(path.points), np.array(path.shares), answers.scores
+    if answers.last is not None and answers.asked is not None:
+        points, scores = np.vstack([points, answers.asked]), np.vstack([scores, answers.last])
+        shares = np.append(shares, public.rule.point)
+    total = float(shares.sum())
+    return Observation(points, shares, shares @ scores / total, np.eye(points.shape[1]) / (public.beta * total))
+
+
+def fit_of(public: Public, expectation: Expectation, answers: Answers, path: ScorePath) -> Fit:
+    """Return the fit of all answers; a measured steepness and size of slopes are put into the expectation on the way."""
+    seen = observed(public, answers, path)
+    found = best_fit(expectation, seen, public.unit, path.point)
+    if answers.facts is not None:
+        for _ in range(ROUNDS):
+            _measured(public, expectation, answers.facts, path.point, found.point)
+            found = best_fit(expectation, seen, public.unit, found.point)
+    return found
+
+
+def _measured(public: Public, expectation: Expectation, facts: Floats, point: Floats, truth: Floats) -> None:
+    """Let the expectation have the steepness and the size of slopes that were measured at the path's end."""
+    loss, rows, law = public.loss, expectation.rows[0], expectation.law
+    share = np.clip(facts / (loss.lipschitz / 2**0.5 * expectation.n), 0, 1)
+    kernel = public.rule.kernel
+    steep = share[1] * (1 / kernel if kernel else loss.smoothness)
+    at, there = rows @ point, rows @ truth
+    expected = float(np.mean(law.curvature(at, there)))
+    factor = float(np.clip(steep / max(expected, 1e-12), 0.25, 4.0))
+    expectation.law = law.steeper(factor)
+    square = float(np.mean(law.square(at[None, :, None])))
+    expectation.dispersion = float(np.clip(share[0] * loss.lipschitz**2 / max(square, 1e-12), 0.05, 4.0))
+
+
+def fitted(public: Public, answers: Answers, path: ScorePath) -> Floats:
+    """Return the estimate."""
+    if not public.fits:
+        return path.point
+    assert public.shape is not None
+    normal = normals(np.random.RandomState(SEED), ROWS, public.shape.features)  # noqa: NPY002 - its stream never changes
+    expectation = expectation_of(public, answers, normal)
+    found = fit_of(public, expectation, answers, path)
+    return minimisers(expectation, public.loss, found.point[None, :, None])[0, :, 0]
+
+
+def minimisers(expectation: Expectation, loss: Loss, truth: Floats, steps: int = 12) -> Floats:
+    """Return the loss's minimisers (designs, parameters, chains) where labels follow the law at ``truth``.
+
+    The truth itself where the loss is consistent; else Newton steps on the expected loss of the pseudo-rows, with the curvature
+    at the mean of the chains.
+    """
+    law = expectation.law
+    if law.consistent:
+        return truth
+    rows, back = expectation.rows, expectation.transposed
+    p = 1 / (1 + np.exp(-np.clip(np.matmul(rows, truth), -700, 700)))
+    at = truth.copy()
+    for _ in range(steps):
+        u = np.matmul(rows, at)
+        gradient = np.matmul(back, p * loss.slope(u) - (1 - p) * loss.slope(-u))
+        bend = (p * loss.curvature(u) + (1 - p) * loss.curvature(-u)).mean(axis=2)
+        curved = np.matmul(back * bend[:, None], rows)
+        curved += np.eye(curved.shape[1]) * (1e-6 * np.trace(curved, axis1=1, axis2=2)[:, None, None] + 1e-12)
+        move = np.linalg.solve(curved, gradient)
+        length = np.linalg.norm(move, axis=1, keepdims=True)
+        at = at - move * np.minimum(1, (1 + np.linalg.norm(at, axis=1, keepdims=True)) / np.maximum(length, 1e-300))
+    return np.asarray(at)
