@@ -68,7 +68,7 @@ class CalibratedScore:
         p = -logistic_slope(u)
         middle = p * (1 - p) / self.clip
         if self.clip == 1:
-            return middle
+            return np.asarray(middle)
         return np.where(u >= self._edge, np.exp(-np.maximum(u, 0.0)), np.where(u <= -self._edge, 0.0, middle))
 
     def weights(self, rows: AnyFloats) -> Floats:

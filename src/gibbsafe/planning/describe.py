@@ -66,7 +66,8 @@ def _scores(plan: Plan) -> list[tuple[str, str]]:
     loss = f"calibrated loss, C = {rule.clip:.3g}" if rule.clip is not None else f"{plan.model.name}'s own loss"
     steps = "steps by the noisy second moment of rows" if rule.preconditioned else "steps of one size"
     count = f"{rule.scores} of them (up to {MOST_SCORES} where the fit is far)"
-    shares = f"{rule.path:.0%} the path to a fit, {rule.moment:.0%} the second moment of rows, {rule.facts:.0%} size and steepness of slopes"
+    shares = f"{rule.path:.0%} the path to a fit, {rule.moment:.0%} the second moment of rows, "
+    shares += f"{rule.facts:.0%} size and steepness of slopes"
     shares += f", {rule.point:.0%} a last score at the fit" if rule.point > 0 else ""
     return [
         ("mechanism", f"noisy scores of the {loss}: {count}, {steps}"),

@@ -6,8 +6,8 @@ In units of a score's bound L: g = G/L (2 under replace-one), d parameters, n ro
   the logistic loss, which is right for any labels, where data do.
 - **Length**: T = √(4h̄n/Λ) with Λ = (g/2μ) max(.45 s^{−1/3}, .16), h̄ the largest curvature of a score. Above `LONG` the path is
   cut to `LONG` and steps go by the noisy second moment of rows.
-- **Shares**: the second moment of rows and the facts about slopes, which every fit needs, take `FOR_FIT`; with ``uncertainty`` u > 0
-  the last score takes most of u, and the rest goes to these two. Constants were chosen on synthetic problems.
+- **Shares**: the second moment of rows and the facts about slopes, which every fit needs, take `FOR_FIT`; with ``uncertainty``
+  u > 0 the last score takes most of u, and the rest goes to these two. Constants were chosen on synthetic problems.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def uses_scores(request: Request, mechanism: str, free: bool) -> bool:
                 f"mechanism = {SCORES!r}: scores of {request.model.name} are not bounded; use 'stages' or its draws"
             )
         if not free:
-            fail("mechanism", mechanism, "'stages' with a sampler, a theorem, a prior or a temperature of your own; or leave these out")
+            fail("mechanism", mechanism, "'stages' with a sampler, theorem, prior or temperature of your own; or leave these out")
     return mechanism == SCORES
 
 

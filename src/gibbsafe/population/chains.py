@@ -4,10 +4,10 @@ The density is exp(−½(ȳ − F(θ))ᵀV⁻¹(ȳ − F(θ))) times a prior, F 
 (`gibbsafe.samplers.score_fit`). Chains start from the normal approximation, which is nearly right where the data decide, and move
 in its coordinates; each design has chains of its own, so that draws also show what is not known about the rows.
 
-**Prior.** Every scaled parameter is s times a Student's t with four degrees of freedom, and s, common to all, is one of a grid from
-the scale of the default radius to sixteen times that, each as likely as any other. A fixed wide prior would push a fit of many parameters
-outwards (there is more room far out); one that may become narrow would call parameters decided that no record speaks of. Tails of
-t leave a single large parameter, an intercept say, to the answers.
+**Prior.** Every scaled parameter is s times a Student's t with four degrees of freedom, and s, common to all, is one of a grid
+from the scale of the default radius to sixteen times that, each as likely as any other. A fixed wide prior would push a fit of
+many parameters outwards (there is more room far out); one that may become narrow would call parameters decided that no record
+speaks of. Tails of t leave a single large parameter, an intercept say, to the answers.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def prior_draws(unit: float, parameters: int, draws: int) -> Floats:
     return np.asarray(scales * generator.standard_t(FREEDOM, (draws, parameters)))
 
 
-def draw(target: Target, start: Floats, covariance: Floats, keep: int, chains: int, generator: np.random.Generator) -> Floats:
-    """Return (keep, designs, chains, parameters) draws."""
+def draw(target: Target, start: Floats, covariance: Floats, generator: np.random.Generator, *, keep: int, chains: int) -> Floats:
+    """Return (keep, designs, chains, parameters) draws, started from the normal approximation."""
     root = np.linalg.cholesky(covariance)
     designs, size = len(target.expectation.rows), len(start)
     shape = (designs, size, chains)

@@ -59,7 +59,8 @@ def intervals(release: Release, level: float, *, radius: float | None = None, di
     if model.kind is Kind.GIBBS:
         if radius is not None or factor is not None:
             if release.answers is not None:
-                fail("radius" if radius is not None else "dispersion", radius or factor, "left out: scores tell how far the fit is")
+                name = "dispersion" if radius is None else "radius"
+                fail(name, radius or factor, "left out: scores tell how far the fit is")
             reach = release.plan.prior_radius if radius is None else positive("radius", radius)
             assert reach is not None
             return gibbs_intervals(release, share, reach, factor)

@@ -38,7 +38,7 @@ def from_draws(release: Release, draws: int, generator: np.random.Generator) -> 
     number, size = scaled.shape
     if number < size + MORE:
         raise PremiseError(
-            f"population: {number} draws of {size} parameters show no curvature; plan an estimate, or at least {size + MORE} draws, "
+            f"population: {number} draws of {size} parameters show no curvature; plan an estimate, or at least {size + MORE}, "
             "or declare how far the truth can be (interval(level, radius=...))"
         )
     stage = plan.stages[-1]

@@ -27,9 +27,7 @@ DESIGNS, CHAINS = 8, 8
 WIDE, TIMES = 3.0, 1.0
 
 
-def scaled_draws(
-    public: Public, answers: Answers, path: ScorePath, draws: int, generator: np.random.Generator
-) -> Floats:
+def scaled_draws(public: Public, answers: Answers, path: ScorePath, draws: int, generator: np.random.Generator) -> Floats:
     """Return this many draws of θ* in scaled units."""
     assert public.shape is not None
     features = public.shape.features
@@ -39,10 +37,10 @@ def scaled_draws(
     several = _designs(public, answers, centre, generator)
     seen = observed(public, answers, path)
     asked = several.asked(seen.points, seen.shares)
-    target = Target(several, asked, seen.mean, np.linalg.inv(fit.variance), public.unit)
+    target = Target(several, asked, seen.mean, np.asarray(np.linalg.inv(fit.variance)), public.unit)
     covariance = np.linalg.inv(fit.precision + np.eye(len(fit.point)) / scale**2)
     keep = math.ceil(draws / (DESIGNS * CHAINS))
-    found = draw(target, fit.point, covariance, keep, CHAINS, generator)
+    found = draw(target, fit.point, np.asarray(covariance), generator, keep=keep, chains=CHAINS)
     if not several.law.consistent:
         stacked = found.transpose(1, 3, 0, 2).reshape(DESIGNS, len(fit.point), -1)
         mapped = minimisers(several, public.loss, stacked)
@@ -61,4 +59,3 @@ def _designs(public: Public, answers: Answers, centre: Expectation, generator: n
     several = Expectation(np.array(made), centre.law, centre.n)
     several.dispersion = centre.dispersion
     return several
-

@@ -1,6 +1,6 @@
 """What a score is expected to be at a point if the truth is elsewhere: the law of a record's slope given its two predictors.
 
-A *law* gives, for rows with predictor t at the truth, the mean of the slopes at the points asked (`mean`), how it falls as t grows
+A *law* gives, for rows with predictor t at the truth, the mean of the slopes at the points asked (`mean`), how it falls with t
 (`pull`, at least 0) and the mean square of a slope at the truth (`square`). Arrays are (designs, rows, chains); what was asked is
 averaged once (`averaged`).
 
@@ -125,7 +125,7 @@ class ResidualLaw(Law):
         return limit, self.steepness * v / limit
 
     def averaged(self, predictors: Floats, shares: Floats) -> Asked:
-        """Each row's predictors in `NODES` bins of about equal shares, from the smallest up: (designs, rows, bins) of means, and shares."""
+        """Each row's predictors in `NODES` bins of about equal shares, from the smallest up: their means, and their shares."""
         order = np.argsort(predictors, axis=-1)
         sorted_shares = (shares / shares.sum())[order]
         place = np.minimum((np.cumsum(sorted_shares, axis=-1) * NODES * (1 - 1e-9)).astype(np.int8), NODES - 1)
@@ -169,7 +169,7 @@ class CountLaw(Law):
         return np.exp(np.minimum(truth, math.log(self.loss.cap)))
 
     def averaged(self, predictors: Floats, shares: Floats) -> Asked:  # noqa: D102
-        return (expit(predictors - math.log(self.loss.dispersion)) @ (shares / shares.sum()))[..., None],
+        return ((expit(predictors - math.log(self.loss.dispersion)) @ (shares / shares.sum()))[..., None],)
 
     def mean(self, asked: Asked, truth: Floats) -> Floats:  # noqa: D102
         return np.asarray(self.loss.dispersion * asked[0] - self._count(truth) * (1 - asked[0]))

@@ -4,8 +4,8 @@ Which scores are asked follows from public numbers and earlier answers (`score_p
 by `theorems.noisy_scores`, converged or not. Sums are taken in float64, block by block, and their rounding is part of the price.
 Answers are rounded to a public grid, 2⁻³⁰ of their noise.
 
-In order: the second moment of rows; the path; at its end two sums of numbers in [0, 1], how large and how steep slopes are; a fit of
-all this (`score_fit`); one more score at the fit; and the fit of everything, which is the estimate.
+In order: the second moment of rows; the path; at its end two sums of numbers in [0, 1], how large and how steep slopes are; a fit
+of all this (`transcript_fit`); one more score at the fit; and the fit of everything, which is the estimate.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 
 from gibbsafe._types import AnyFloats, Floats
 from gibbsafe.data.blocks import RowBlocks, weights_of
-from gibbsafe.domains.row_shape import RowShape
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.calibrated import CalibratedScore
@@ -75,7 +74,6 @@ class Records:
             return (rows.T @ (rows * np.broadcast_to(weights_of(beside), len(rows))[:, None]),)
 
         return np.asarray(self._bound * self._data.reduce(second, BLOCK_ROWS)[0])
-
 
     def facts(self, point: Floats) -> Floats:
         """Return (L/√2)·Σ (ψ²/L², f″/h̄): terms of norm at most L, both parts at least 0.

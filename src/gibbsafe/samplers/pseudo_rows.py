@@ -145,7 +145,7 @@ def _margins(mean: Floats, variance: Floats, shape: RowShape) -> tuple[Floats, F
 
 
 def _levels(drawn: Floats, weights: Floats, top: Floats) -> Floats:
-    """Return one-hot columns: the level with the largest latent value, offsets tuned so that levels come as often as they should."""
+    """Return one-hot columns: the level with the largest latent value, offsets tuned until levels come as often as they must."""
     shares = (weights / top + 1e-4) / (weights / top + 1e-4).sum()
     offset = np.log(shares)
     for _ in range(6):

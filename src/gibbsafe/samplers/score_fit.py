@@ -2,9 +2,9 @@
 
 With the rows of `pseudo_rows` and the law of slopes (`expected_scores`) the expected score F(θ) at the points asked is a smooth
 function of the truth θ, however far the points were from it: neither linearisation nor the bias of a path's average is left. The
-mean answer ȳ differs from F(θ*) by noise of known variance and by the data's own, J: ȳ − F(θ) ~ N(0, V), V = I/(βΣf) + J. The point
-is the maximum of that density times a normal prior of standard deviation s, with s of largest evidence (Laplace) on a public
-grid: a prior that the answers choose.
+mean answer ȳ differs from F(θ*) by noise of known variance and by the data's own, J: ȳ − F(θ) ~ N(0, V), V = I/(βΣf) + J. The
+point is the maximum of that density times a normal prior of standard deviation s, averaged over a public grid of s by their
+evidence (Laplace): a prior that the answers choose.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ class Expectation:
 
     def jacobian(self, pull: Floats) -> Floats:
         """Return −∂F/∂θ (designs, parameters, parameters) by the pulls of one chain."""
-        return np.matmul(self.transposed * pull[:, None, :, 0], self.rows)
+        return np.asarray(np.matmul(self.transposed * pull[:, None, :, 0], self.rows))
 
     def noise(self, truth: Floats) -> Floats:
         """Return J, the data's own covariance of a score at the truth (designs, parameters, parameters)."""
         square = self.dispersion * self.square_weight * self.law.square(np.matmul(self.rows, truth))
-        return np.matmul(self.transposed * square[:, None, :, 0], self.rows)
+        return np.asarray(np.matmul(self.transposed * square[:, None, :, 0], self.rows))
 
 
 @dataclass(frozen=True, eq=False)

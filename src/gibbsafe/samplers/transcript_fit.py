@@ -121,7 +121,7 @@ def fitted(public: Public, answers: Answers, path: ScorePath) -> Floats:
     if not public.fits:
         return path.point
     assert public.shape is not None
-    normal = normals(np.random.RandomState(SEED), ROWS, public.shape.features)  # noqa: NPY002 - its stream never changes
+    normal = normals(np.random.RandomState(SEED), ROWS, public.shape.features)  # whose stream never changes
     expectation = expectation_of(public, answers, normal)
     found = fit_of(public, expectation, answers, path)
     return minimisers(expectation, public.loss, found.point[None, :, None])[0, :, 0]

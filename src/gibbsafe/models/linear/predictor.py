@@ -156,8 +156,10 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         domain, scale = self.domain, self.row_scale
         low, high = (end * scale for end in domain.encoded_ends())
         norm = domain.radius * scale
-        groups = domain.groups() if isinstance(domain, Design) else ()
-        longest = float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high)))) if not groups else domain.natural_radius * scale
+        groups: tuple[tuple[int, int], ...] = ()
+        longest = float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high))))
+        if isinstance(domain, Design):
+            groups, longest = domain.groups(), domain.natural_radius * scale
         return RowShape(low, high, groups, norm, norm < longest * (1 - 1e-9), scale if self.intercept else None)
 
     @property
