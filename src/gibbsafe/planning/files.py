@@ -51,4 +51,5 @@ def _rule_from_dict(data: Document) -> ScoreRule:
         non_negative("point", data["point"]),
         data["preconditioned"] is True,
         None if data["kernel"] is None else positive("kernel", data["kernel"]),
+        positive("of_budget", data["of_budget"]),
     )

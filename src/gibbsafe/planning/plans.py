@@ -25,7 +25,7 @@ from gibbsafe.planning.first_edition import by_first_edition, priced_anew, reada
 from gibbsafe.planning.prices import price, stage_constants
 from gibbsafe.planning.requests import Request, requested
 from gibbsafe.planning.rules import choose, work_of
-from gibbsafe.planning.scores import SCORES, by_scores, kept_by, logistic, refuse_options, uses_scores
+from gibbsafe.planning.scores import SCORES, by_scores, kept_by, left_for_draws, logistic, scores_beside, uses_scores
 from gibbsafe.planning.utility import Utility, predict_utility
 from gibbsafe.posteriors.stage import ScoreRule, Stage
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
@@ -82,10 +82,15 @@ class Plan:
     @property
     def scores(self) -> ScoreRule:
         """How noisy scores are asked, in a plan that asks them."""
-        rule = self.stages[-1].scores
+        rule = None if self.score_stage is None else self.score_stage.scores
         if rule is None:
-            raise PremiseError("scores: this plan draws from a posterior; plan an estimate with mechanism='noisy-scores'")
+            raise PremiseError("scores: this plan only draws from a posterior; plan an estimate, or draws with uncertainty=...")
         return rule
+
+    @property
+    def score_stage(self) -> Stage | None:
+        """The stage that asks noisy scores: the estimate's, or the one before posterior draws; None where there is none."""
+        return next((stage for stage in self.stages if stage.scores is not None), None)
 
     @property
     def moment_ratio(self) -> float:
@@ -94,9 +99,10 @@ class Plan:
 
     def public_of_scores(self) -> Public:
         """Return what is public behind a transcript of this plan: all that a fit of answers may know."""
-        model, stage = self.request().gibbs, self.stages[-1]
+        model, stage, rule = self.request().gibbs, self.score_stage, self.scores
+        assert stage is not None
         return Public(
-            rule=self.scores,
+            rule=rule,
             beta=stage.inverse_temperature,
             loss=model.loss,
             shape=model.row_shape,
@@ -189,7 +195,7 @@ class Plan:
     def to_dict(self) -> JSON:
         """Return the plan as plain data."""
         return {
-            "format": SCORES_FORMAT if self.mechanism == SCORES else FORMAT,
+            "format": FORMAT if self.score_stage is None else SCORES_FORMAT,
             "model": self.model.to_dict(),
             "budget": asdict(self.budget),
             "n": self.n,
@@ -271,8 +277,8 @@ class Plan:
             sampler="auto" if asks else self.sampler,
             prior_radius=None if asks else self.prior_radius,
             mechanism=SCORES if asks else "stages" if self.purpose == "estimate" else "auto",
-            uncertainty=kept_by(self.scores) if asks else "auto",
-            loss="logistic" if asks and self.scores.clip is None and logistic(self.model) else "auto",
+            uncertainty="auto" if self.score_stage is None else kept_by(self.scores) if asks else self.scores.of_budget,
+            loss="logistic" if self.score_stage and self.scores.clip is None and logistic(self.model) else "auto",
             prior=self._prior() if self.prior_given else None,
             inverse_temperature=None if scheduled else self.inverse_temperature,
             rows_per_person=self.rows_per_person,
@@ -339,9 +345,10 @@ def plan(
         prior: a Gaussian prior in the user's units instead of the default one.
         inverse_temperature: price this β instead of solving for the largest (over budget: `BudgetError`).
         rows_per_person: a public cap; the unit of privacy is then a person with at most this many rows.
-        mechanism: of an estimate: ``"stages"`` (default) draws in stages, each centred at the draw before; ``"noisy-scores"``
-            asks sums of bounded scores with noise, cheaper and closer, and keeps the transcript.
-        uncertainty: the share of the budget that noisy scores keep for saying how far off the point is; 0: all for the point.
+        mechanism: of an estimate: ``"noisy-scores"`` (default where scores are bounded) asks sums of bounded scores with noise
+            and keeps the transcript; ``"stages"`` draws in stages, each centred at the draw before.
+        uncertainty: the share of the budget (of μ²) that an estimate keeps for saying how far off it is (0: all for the point),
+            or that posterior draws leave for a transcript of noisy scores, which gives their intervals (default: none).
         loss: of a model with two labels: ``"calibrated"`` by a public rule (default) or ``"logistic"``.
     Prior, temperature and stages are set by the rules of `gibbsafe.planning`.
 
@@ -356,8 +363,10 @@ def plan(
     if uses_scores(request, mechanism, free):
         chosen, priced, stages = by_scores(request, uncertainty, loss)
     else:
-        refuse_options(uncertainty, loss)
-        chosen, priced, stages = choose(request, sampler, theorem, prior, inverse_temperature)
+        beside = scores_beside(request, uncertainty, loss)
+        left = left_for_draws(request, beside)
+        chosen, priced, stages = choose(left, sampler, theorem, prior, inverse_temperature)
+        stages = (*beside, *stages)
     if chosen == "shell":
         require_conditioning(request.gibbs.loss, stages, request.public_rows or MOST_RECORDS)
     planned = _settled(request, priced, chosen, stages, prior_given=prior is not None)

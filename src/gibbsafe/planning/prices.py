@@ -9,7 +9,7 @@ import numpy as np
 from gibbsafe.models.base import Model
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency, Guarantee, compose
-from gibbsafe.theorems import Constants, Theorem
+from gibbsafe.theorems import Constants, Theorem, get
 
 __all__ = ["price", "stage_constants"]
 
@@ -24,10 +24,11 @@ def stage_constants(stage: Stage, model: Model, adjacency: Adjacency, n: int | N
 def price(
     stages: tuple[Stage, ...], theorem: Theorem, *, model: Model, adjacency: Adjacency, n: int | None, rows_per_person: int
 ) -> Guarantee:
-    """Return what drawing from all stages guarantees: each by the theorem, together by adaptive composition."""
+    """Return what all stages guarantee: draws by the theorem, scores by theirs, together by adaptive composition."""
     claims = []
     for stage in stages:
         constants = stage_constants(stage, model, adjacency, n, rows_per_person)
         beta, draws = stage.inverse_temperature, stage.draws
-        claims.append(theorem.guarantee(constants, inverse_temperature=beta, adjacency=adjacency, draws=draws))
+        priced = theorem if stage.scores is None else get("noisy-scores")
+        claims.append(priced.guarantee(constants, inverse_temperature=beta, adjacency=adjacency, draws=draws))
     return claims[0] if len(claims) == 1 else compose(claims)

@@ -90,8 +90,11 @@ def _rounds_of(stages: tuple[Stage, ...]) -> int:
 def work_of(request: Request, sampler: str, stages: tuple[Stage, ...]) -> Work:
     """Return what drawing from the stages costs at most, in expectation, for every data set of the declared form."""
     total = Work(0, 0.0, 0.0)
-    if stages[-1].scores is not None:
-        return _work_of_scores(request, stages[-1])
+    for stage in stages:
+        total += _work_of_scores(request, stage) if stage.scores is not None else Work(0, 0.0, 0.0)
+    stages = tuple(stage for stage in stages if stage.scores is None)
+    if not stages:
+        return total
     if sampler in ("shell", "proximal", "langevin"):
         total += Work(0, 0.0, request.public_posterior(stages[0]).encoding_seconds())
     for stage in stages:
@@ -100,8 +103,8 @@ def work_of(request: Request, sampler: str, stages: tuple[Stage, ...]) -> Work:
 
 
 def _work_of_scores(request: Request, stage: Stage) -> Work:
-    """Return what asking costs at the most: the longest path, the second moment and one score more."""
-    posterior, passes = request.public_posterior(stage), float(MOST_SCORES + 2)
+    """Return what asking costs at the most: the longest path, the second moment, the facts and one score more."""
+    posterior, passes = request.public_posterior(stage), float(MOST_SCORES + 3)
     if posterior.rows is None:
         return Work(MOST_SCORES, passes, None)
     return Work(MOST_SCORES, passes, posterior.encoding_seconds() + passes * (posterior.gradient_seconds() + 1e-5))

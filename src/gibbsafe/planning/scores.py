@@ -13,7 +13,9 @@ In units of a score's bound L: g = G/L (2 under replace-one), d parameters, n ro
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+from gibbsafe._numerics import down
 from gibbsafe._validate import choice, fail, real
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.kinked import KinkedLoss
@@ -22,10 +24,11 @@ from gibbsafe.models.base import GibbsModel, Model
 from gibbsafe.models.capabilities import BoundedScores
 from gibbsafe.planning.requests import Request
 from gibbsafe.posteriors.stage import ScoreRule, Stage
+from gibbsafe.privacy import Budget, GaussianDP
 from gibbsafe.theorems import Kind, Theorem, get
 from gibbsafe.theorems.noisy_scores import score_gap
 
-__all__ = ["SCORES", "by_scores", "kept_by", "logistic", "refuse_options", "score_stage", "uses_scores"]
+__all__ = ["SCORES", "by_scores", "kept_by", "left_for_draws", "logistic", "score_stage", "scores_beside", "uses_scores"]
 
 SCORES = "noisy-scores"
 #: The longest path that steps of one size make.
@@ -41,7 +44,7 @@ UNKNOWN_ROWS = 4**7
 def uses_scores(request: Request, mechanism: str, free: bool) -> bool:
     """Whether an estimate is made by noisy scores: where scores are bounded and nothing else is asked for (``free``)."""
     choice("mechanism", mechanism, ("auto", SCORES, "stages"))
-    able = isinstance(request.model, BoundedScores) and request.model.kind is Kind.GIBBS and request.gibbs.ball is None
+    able = _able(request)
     if mechanism == "auto":
         return request.purpose == "estimate" and able and free and request.draws == 1
     if mechanism == SCORES:
@@ -56,11 +59,40 @@ def uses_scores(request: Request, mechanism: str, free: bool) -> bool:
     return mechanism == SCORES
 
 
-def refuse_options(uncertainty: float | str, loss: str) -> None:
-    """Refuse what only noisy scores understand."""
-    for name, value in (("uncertainty", uncertainty), ("loss", loss)):
-        if value != "auto":
-            fail(name, value, "left out here: it is an option of purpose='estimate' by mechanism='noisy-scores'")
+def scores_beside(request: Request, uncertainty: float | str, loss: str) -> tuple[Stage, ...]:
+    """Return the scores that are asked beside posterior draws: none, unless a share of the budget is named for uncertainty."""
+    share = 0.0 if uncertainty == "auto" else real("uncertainty", uncertainty)
+    if not 0 <= share < 1:
+        fail("uncertainty", uncertainty, "a share of the budget from 0 to below 1, or 'auto'")
+    if share == 0:
+        if loss != "auto":
+            fail("loss", loss, "left out here: it is an option of noisy scores")
+        return ()
+    if request.purpose != "posterior" or not _able(request):
+        raise PremiseError(
+            f"uncertainty = {share:g}: kept for noisy scores, beside posterior draws of models whose scores are bounded"
+        )
+    whole = replace(request, draws=1)
+    stage = score_stage(whole, "auto", loss)
+    assert stage.scores is not None
+    return (replace(stage, inverse_temperature=stage.inverse_temperature * share, scores=replace(stage.scores, of_budget=share)),)
+
+
+def left_for_draws(request: Request, beside: tuple[Stage, ...]) -> Request:
+    """Return the request with the budget that scores leave to draws: μ√(1 − u), at the same δ."""
+    if not beside:
+        return request
+    (stage,) = beside
+    assert stage.scores is not None
+    share = stage.scores.of_budget
+    mu = score_gap(request.unit_constants, request.adjacency) * math.sqrt(stage.inverse_temperature / share)
+    left = GaussianDP(mu * math.sqrt(1 - share) * (1 - 1e-9))
+    return replace(request, budget=Budget(down(left.epsilon(request.budget.delta)), request.budget.delta))
+
+
+def _able(request: Request) -> bool:
+    """Whether scores are bounded everywhere."""
+    return isinstance(request.model, BoundedScores) and request.model.kind is Kind.GIBBS and request.gibbs.ball is None
 
 
 def kept_by(rule: ScoreRule) -> float:

@@ -17,7 +17,7 @@ from gibbsafe.samplers.noisy_scores import Answers
 from gibbsafe.samplers.pseudo_rows import normals, symmetric
 from gibbsafe.samplers.score_fit import Expectation
 from gibbsafe.samplers.score_path import ScorePath
-from gibbsafe.samplers.transcript_fit import ROWS, Public, expectation_of, fit_of, minimisers, observed
+from gibbsafe.samplers.transcript_fit import ROWS, Public, expectation_of, fit_of, minimisers, misfit_of, observed
 
 __all__ = ["scaled_draws"]
 
@@ -35,7 +35,7 @@ def scaled_draws(public: Public, answers: Answers, path: ScorePath, draws: int, 
     fit = fit_of(public, centre, answers, path)
     scale = max(WIDE * public.unit, TIMES * fit.deviation)
     several = _designs(public, answers, centre, generator)
-    seen = observed(public, answers, path)
+    seen = observed(public, answers, path, misfit_of(public, centre, answers, path, fit.point))
     asked = several.asked(seen.points, seen.shares)
     target = Target(several, asked, seen.mean, np.asarray(np.linalg.inv(fit.variance)), public.unit)
     covariance = np.linalg.inv(fit.precision + np.eye(len(fit.point)) / scale**2)

@@ -20,6 +20,7 @@ class ScoreRule:
             rest is the path's.
         preconditioned: whether steps go by the second moment.
         kernel: b, the width within which records near a kink are counted; None for a smooth loss.
+        of_budget: the share of the whole budget (of μ²) that these scores have; posterior draws beside them have the rest.
     """
 
     clip: float | None
@@ -32,6 +33,7 @@ class ScoreRule:
     point: float
     preconditioned: bool
     kernel: float | None = None
+    of_budget: float = 1.0
 
     @property
     def path(self) -> float:

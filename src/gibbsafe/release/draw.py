@@ -127,16 +127,17 @@ class Made:
 
 
 def carried_out(plan: Plan, blocks: RowBlocks, generator: np.random.Generator, report: Progress | None = None) -> Made:
-    """Draw from every stage, or ask every score: for releases and audits alike."""
-    if plan.mechanism != "noisy-scores":
-        on_grid, diagnostics = _draw_stages(plan, blocks, generator, report)
-        return Made(on_grid, CuratorDiagnostics(diagnostics))
-    (stage,) = plan.stages
-    posterior = posterior_of(plan, stage, blocks)
-    if not isinstance(posterior, GibbsPosterior):
-        raise PremiseError(f"mechanism: {plan.model.name} has no records of which scores are asked")
-    answers, point = ask(posterior, stage, plan.public_of_scores(), generator, report)
-    return Made(np.round(point[None] / plan.grid) * plan.grid, CuratorDiagnostics(()), answers)
+    """Ask every score, draw from every other stage: for releases and audits alike."""
+    answers, stage = None, plan.score_stage
+    if stage is not None:
+        posterior = posterior_of(plan, stage, blocks)
+        if not isinstance(posterior, GibbsPosterior):
+            raise PremiseError(f"mechanism: {plan.model.name} has no records of which scores are asked")
+        answers, point = ask(posterior, stage, plan.public_of_scores(), generator, report)
+        if plan.mechanism == "noisy-scores":
+            return Made(np.round(point[None] / plan.grid) * plan.grid, CuratorDiagnostics(()), answers)
+    on_grid, diagnostics = _draw_stages(plan, blocks, generator, report)
+    return Made(on_grid, CuratorDiagnostics(diagnostics), answers)
 
 
 def _require_account(ledger: Ledger | None, show_values: bool, untrusted: bool) -> None:
@@ -200,6 +201,8 @@ def _draw_stages(
     seen = []
     on_grid = np.zeros((1, plan.model.parameters))
     for stage in plan.stages:
+        if stage.scores is not None:
+            continue
         posterior = posterior_of(plan, stage, blocks, on_grid[-1])
         on_grid, diagnostics = draw_stage(plan, stage, posterior, stage.draws, generator, report)
         seen.append(diagnostics)

@@ -69,8 +69,8 @@ def check_release(content: object) -> Checked:
     plan = Plan.from_dict(content["plan"])
     certificate = check_certificate(content["certificate"], plan)
     charge, signature = check_receipt(content.get("charge")), check_signature(content.get("signature"))
-    if asks != (plan.mechanism == "noisy-scores"):
-        raise CertificateError("transcript: of an estimate by noisy scores, and of nothing else")
+    if asks != (plan.score_stage is not None):
+        raise CertificateError("transcript: of plans that ask noisy scores, and of nothing else")
     answers = transcript_from_dict(content["transcript"], plan) if asks else None
     return Checked(plan, certificate, _check_draws(plan, content), charge, signature, answers)
 

@@ -9,6 +9,7 @@ from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.planning import Plan
 from gibbsafe.samplers.noisy_scores import Answers, replay
 from gibbsafe.samplers.score_path import MOST_SCORES, ScorePath
+from gibbsafe.samplers.transcript_fit import FACTS
 
 __all__ = ["path_of", "transcript_from_dict", "transcript_to_dict"]
 
@@ -41,7 +42,7 @@ def transcript_from_dict(content: object, plan: Plan) -> Answers:
         raise CertificateError(f"transcript: moment must be a symmetric table of {d} by {d}")
     facts, last, asked = (
         None if content[name] is None else _table([content[name]], width, name)[0]
-        for name, width in (("facts", 2), ("last", d), ("asked", d))
+        for name, width in (("facts", FACTS), ("last", d), ("asked", d))
     )
     answers = Answers(scores, moment, facts, last, asked)
     try:

@@ -4,8 +4,8 @@ Which scores are asked follows from public numbers and earlier answers (`score_p
 by `theorems.noisy_scores`, converged or not. Sums are taken in float64, block by block, and their rounding is part of the price.
 Answers are rounded to a public grid, 2⁻³⁰ of their noise.
 
-In order: the second moment of rows; the path; at its end two sums of numbers in [0, 1], how large and how steep slopes are; a fit
-of all this (`transcript_fit`); one more score at the fit; and the fit of everything, which is the estimate.
+In order: the second moment of rows; the path; at its end three sums of numbers in [0, 1], how large and how steep slopes are and
+how many records there are; a fit of all this (`transcript_fit`); one more score at the fit; and the fit of everything, which is the estimate.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gibbsafe.posteriors.stage import ScoreRule, Stage
 from gibbsafe.progress import Progress
 from gibbsafe.samplers.pseudo_rows import symmetric
 from gibbsafe.samplers.score_path import ScorePath
-from gibbsafe.samplers.transcript_fit import Public, fitted
+from gibbsafe.samplers.transcript_fit import FACTS, Public, fitted
 from gibbsafe.theorems.noisy_scores import BLOCK_ROWS, REACH
 
 __all__ = ["PROVED", "Answers", "Records", "ask", "replay"]
@@ -76,7 +76,7 @@ class Records:
         return np.asarray(self._bound * self._data.reduce(second, BLOCK_ROWS)[0])
 
     def facts(self, point: Floats) -> Floats:
-        """Return (L/√2)·Σ (ψ²/L², f″/h̄): terms of norm at most L, both parts at least 0.
+        """Return (L/√3)·Σ (ψ²/L², f″/h̄, 1): terms of norm at most L, no part below 0.
 
         Predictors are taken row by row: a record adds the same wherever it stands. A loss with a kink counts how near records
         are to it instead, (1 − |y − u|/b)₊ with the rule's public width b.
@@ -90,9 +90,9 @@ class Records:
                 slope = self._plain.slope(u, target) / self._bound
                 steep = self._nearness(u, target) if self._kernel else self._plain.curvature(u, target) / self._plain.smoothness
             counted = np.broadcast_to(weights_of(beside), len(rows))
-            return (np.array([np.clip(slope * slope, 0, 1) @ counted, np.clip(steep, 0, 1) @ counted]),)
+            return (np.array([np.clip(slope * slope, 0, 1) @ counted, np.clip(steep, 0, 1) @ counted, counted.sum()]),)
 
-        return np.asarray(self._bound / math.sqrt(2) * self._data.reduce(sums, BLOCK_ROWS)[0])
+        return np.asarray(self._bound / math.sqrt(FACTS) * self._data.reduce(sums, BLOCK_ROWS)[0])
 
     def _nearness(self, u: AnyFloats, target: AnyFloats | None) -> AnyFloats:
         assert self._kernel is not None
@@ -145,7 +145,7 @@ def ask(
     facts = None
     if rule.facts > 0:
         scale = public.facts_scale
-        facts = _on_grid(records.facts(within_reach(path.point)) + scale * generator.standard_normal(2), scale)
+        facts = _on_grid(records.facts(within_reach(path.point)) + scale * generator.standard_normal(FACTS), scale)
     answers = Answers(np.array(path.scores), moment, facts)
     if rule.point > 0:
         pilot = within_reach(fitted(public, answers, path))

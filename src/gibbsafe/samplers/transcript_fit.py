@@ -19,10 +19,12 @@ from gibbsafe.samplers.score_path import ScorePath
 if TYPE_CHECKING:
     from gibbsafe.samplers.noisy_scores import Answers
 
-__all__ = ["Public", "expectation_of", "fit_of", "fitted", "minimisers", "observed"]
+__all__ = ["FACTS", "Public", "expectation_of", "fit_of", "fitted", "minimisers", "misfit_of", "observed"]
 
 #: Pseudo-rows of a design; rounds in which measured steepness and fit are brought together.
 ROWS, ROUNDS = 512, 2
+#: How many facts about records are asked at the path's end: the square of slopes, their steepness, and how many there are.
+FACTS = 3
 #: The seed of the pseudo-rows behind an estimate: public, and the same every time.
 SEED = 20_260
 
@@ -60,11 +62,10 @@ class Public:
 
 
 def rows_behind(public: Public, answers: Answers) -> float:
-    """Return the number of records: n where it is public, else as the moment of the constant column says, or the guess."""
-    shape, moment = public.shape, answers.moment
-    if not public.private_rows or shape is None or shape.constant is None or moment is None:
+    """Return the number of records: n where it is public, else as the facts say, or the guess until they are asked."""
+    if not public.private_rows or answers.facts is None:
         return float(public.rule.rows)
-    return max(float(moment[-1, -1]) / (public.loss.lipschitz * shape.constant**2), 1.0)
+    return max(float(answers.facts[2]) * FACTS**0.5 / public.loss.lipschitz, 1.0)
 
 
 def expectation_of(public: Public, answers: Answers, normal: Floats, noise: Floats | None = None) -> Expectation:
@@ -81,9 +82,14 @@ def expectation_of(public: Public, answers: Answers, normal: Floats, noise: Floa
     return Expectation(rows[None], law_of(public.loss, public.rule.clip), n)
 
 
-def observed(public: Public, answers: Answers, path: ScorePath) -> Observation:
-    """Return all scores, the last one among them, as one observation."""
+def observed(public: Public, answers: Answers, path: ScorePath, misfit: float = 0.0) -> Observation:
+    """Return all scores, the last one among them, as one observation.
+
+    ``misfit`` is a variance: by how much the path's mean answer is off what is expected, beyond noise. It counts as noise of the
+    path, which then weighs less beside the last score.
+    """
     points, shares, scores = np.array(path.points), np.array(path.shares), answers.scores
+    shares = shares / (1 + misfit * public.beta * shares.sum())
     if answers.last is not None and answers.asked is not None:
         points, scores = np.vstack([points, answers.asked]), np.vstack([scores, answers.last])
         shares = np.append(shares, public.rule.point)
@@ -95,17 +101,37 @@ def fit_of(public: Public, expectation: Expectation, answers: Answers, path: Sco
     """Return the fit of all answers; a measured steepness and size of slopes are put into the expectation on the way."""
     seen = observed(public, answers, path)
     found = best_fit(expectation, seen, public.unit, path.point)
-    if answers.facts is not None:
-        for _ in range(ROUNDS):
+    for _ in range(ROUNDS):
+        if answers.facts is not None:
             _measured(public, expectation, answers.facts, path.point, found.point)
-            found = best_fit(expectation, seen, public.unit, found.point)
+        seen = observed(public, answers, path, misfit_of(public, expectation, answers, path, found.point))
+        found = best_fit(expectation, seen, public.unit, found.point)
     return found
+
+
+def misfit_of(public: Public, expectation: Expectation, answers: Answers, path: ScorePath, truth: Floats) -> float:
+    """Return the variance by which the path's mean answer and the last one disagree beyond their noise, where both are there.
+
+    The data's own noise is common to both and cancels nearly; what is left shows a law or rows that are not quite the data's, to
+    which a path far from the truth is sensitive and a score at the fit is not.
+    """
+    if answers.last is None or answers.asked is None:
+        return 0.0
+    shares, size = np.array(path.shares), len(truth)
+    total = float(shares.sum())
+    at = truth[None, :, None]
+    along, _ = expectation.scores(expectation.asked(np.array(path.points), shares), at)
+    there, _ = expectation.scores(expectation.asked(answers.asked[None], np.ones(1)), at)
+    apart = (shares @ answers.scores / total - along[0, :, 0]) - (answers.last - there[0, :, 0])
+    noise = (1 / total + 1 / public.rule.point) / public.beta
+    square = float(apart @ apart) / size
+    return square - noise if square > noise * (1 + (2 / size) ** 0.5) else 0.0
 
 
 def _measured(public: Public, expectation: Expectation, facts: Floats, point: Floats, truth: Floats) -> None:
     """Let the expectation have the steepness and the size of slopes that were measured at the path's end."""
     loss, rows, law = public.loss, expectation.rows[0], expectation.law
-    share = np.clip(facts / (loss.lipschitz / 2**0.5 * expectation.n), 0, 1)
+    share = np.clip(facts / (loss.lipschitz / FACTS**0.5 * expectation.n), 0, 1)
     kernel = public.rule.kernel
     steep = share[1] * (1 / kernel if kernel else loss.smoothness)
     at, there = rows @ point, rows @ truth
