@@ -5,7 +5,8 @@ by `theorems.noisy_scores`, converged or not. Sums are taken in float64, block b
 Answers are rounded to a public grid, 2⁻³⁰ of their noise.
 
 In order: the second moment of rows; the path; at its end three sums of numbers in [0, 1], how large and how steep slopes are and
-how many records there are; a fit of all this (`transcript_fit`); one more score at the fit; and the fit of everything, which is the estimate.
+how many records there are; a fit of all this (`transcript_fit`); one more score at the fit; and the fit of everything, which is
+the estimate.
 """
 
 from __future__ import annotations

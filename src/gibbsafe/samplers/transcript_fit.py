@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,7 @@ def rows_behind(public: Public, answers: Answers) -> float:
     """Return the number of records: n where it is public, else as the facts say, or the guess until they are asked."""
     if not public.private_rows or answers.facts is None:
         return float(public.rule.rows)
-    return max(float(answers.facts[2]) * FACTS**0.5 / public.loss.lipschitz, 1.0)
+    return max(float(answers.facts[2]) * math.sqrt(FACTS) / public.loss.lipschitz, 1.0)
 
 
 def expectation_of(public: Public, answers: Answers, normal: Floats, noise: Floats | None = None) -> Expectation:
