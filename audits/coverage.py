@@ -1,8 +1,8 @@
 """Count how often nominal 90 % intervals for the true parameter hold it, in settings drawn by a seed and on two real tables.
 
 Every cell has a population with a known true parameter (`coverage_cells.py`): data sets are drawn from it, each is released once
-with default settings, and `Release.population` is asked for intervals. Beside them stand an oracle's width, and the intervals that
-somebody would take who forgot something: the textbook's, the draws' own, and those of a private bootstrap.
+with default settings, and `Release.population` is asked for intervals. Beside them stand an oracle's width, and the intervals
+that somebody would take who forgot something: the textbook's, the draws' own, and those of a private bootstrap.
 
     python audits/coverage.py --report docs/audit-coverage.md
     python audits/coverage.py --seed 7 --cells 3,17,42      other seeds and single cells, while something is being developed
@@ -103,7 +103,7 @@ class Count:
 
     def means(self, oracle: Floats) -> tuple[float, float]:
         """Mean coverage, and mean width over the oracle's."""
-        return float(np.mean(self.hits)), float(np.mean(np.mean(self.widths, axis=0) / oracle))
+        return float(np.mean(self.hits)), float(np.nanmean(np.mean(self.widths, axis=0) / oracle))
 
 
 def measured(cell: Cell, population: Population, releases: int, seed: list[int]) -> Outcome:

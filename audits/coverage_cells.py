@@ -158,16 +158,18 @@ class Population:
     def deviations(self, n: int, epsilon: float) -> tuple[Floats, Floats]:
         """Return standard deviations, in the user's units, of the oracle and of the fit without privacy.
 
-        The oracle knows H and J and spends all of the budget on one perturbed objective: H⁻¹(J + σ²I)H⁻¹, σ = G/μ.
+        The oracle knows H and J and spends all of the budget on one perturbed objective: H⁻¹(J + σ²I)H⁻¹, σ = G/μ. Of a parameter
+        that no number of rows tells (H is singular along it) nobody knows anything: nan.
         """
         p = self.model.parameters
         factor = 1.0 if isinstance(self.model, gs.models.BernoulliLogit) else 2.0  # two outcomes differ by exactly θ
         noise = factor * self.model.loss.lipschitz / gaussian_mu(epsilon, DELTA)
         directions = (self.model.to_original(np.eye(p)) - self.model.to_original(np.zeros((1, p)))).T
         solved = directions @ np.linalg.pinv(n * self.curvature, rcond=1e-12, hermitian=True)
+        lost = np.linalg.norm(directions - n * solved @ self.curvature, axis=1) > 1e-6 * np.linalg.norm(directions, axis=1)
         inside = (n * self.scores + noise**2 * np.eye(p), n * self.scores)
         oracle, plain = (np.sqrt(np.einsum("ij,jk,ik->i", solved, middle, solved)) for middle in inside)
-        return np.asarray(oracle), np.asarray(plain)
+        return np.where(lost, np.nan, oracle), np.where(lost, np.nan, plain)
 
 
 def population_of(cell: Cell, seed: int) -> Population:
