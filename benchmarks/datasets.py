@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import harness  # noqa: F401  # isort: skip - sets the number of threads before NumPy loads
+from benchmarks import harness  # isort: skip - sets the number of threads before NumPy loads
 
 import math
 import tomllib
