@@ -135,7 +135,7 @@ def test_scale_measures_a_process_of_its_own(tmp_path):
 def test_costs_of_an_estimate():
     from benchmarks.questions import estimates
 
-    found = estimates.run(tiny(), tiny(200), epsilons=(1.0,), releases=2, seeds=2, longest=60, size=2000)
+    found = estimates.run(tiny(), tiny(200), epsilons=(1.0,), releases=2, seeds=2, longest=60, size=300)
     assert found["adult"][0]["passes_median"] > 1
     assert [found[f"adult{way}"][0]["mechanism"] for way in ("_point", "_stages")] == ["noisy-scores", "stages"]
     assert found["against_sklearn"]["estimate_over_fit"] > 0
