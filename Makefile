@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-PARTS := shell privacy proximal hostile intervals ledger restarts fuzz oracles mutations
+PARTS := shell privacy proximal hostile intervals coverage ledger restarts fuzz oracles mutations
 
 .PHONY: install demo test lint audit bench clean $(addprefix audit-,$(PARTS))
 
@@ -42,6 +42,9 @@ audit-privacy: install
 
 audit-intervals: install
 	$(BIN)/python audits/interval_coverage.py $(HOW) --report docs/audit-intervals.md
+
+audit-coverage: install
+	$(BIN)/python audits/coverage.py $(HOW) --report docs/audit-coverage.md
 
 audit-proximal: install
 	$(BIN)/python audits/proximal.py $(HOW) --report docs/audit-proximal.md

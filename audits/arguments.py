@@ -26,11 +26,13 @@ def arguments(
     quick_share: float = 0.05,
     minutes: float = 60.0,
     settings: Mapping[str, int] | None = None,
+    texts: Mapping[str, str] | None = None,
     given: list[str] | None = None,
 ) -> argparse.Namespace:
     """Return what was asked for: ``share``, ``quick``, ``seed``, ``minutes``, ``report``, ``command`` and every size by name.
 
-    ``settings`` are whole numbers that no share multiplies; ``quick_share`` is the share that ``--quick`` stands for.
+    ``settings`` are whole numbers that no share multiplies, ``texts`` further options with their help, empty unless given;
+    ``quick_share`` is the share that ``--quick`` stands for.
     """
     sizes, settings = sizes or {}, settings or {}
     parser = argparse.ArgumentParser(description=(description or "").strip().splitlines()[0])
@@ -44,6 +46,8 @@ def arguments(
         parser.add_argument(f"--{name}", type=int, help=f"{long:,}, quick {short:,}")
     for name, value in settings.items():
         parser.add_argument(f"--{name}", type=int, default=value)
+    for name, words in (texts or {}).items():
+        parser.add_argument(f"--{name}", default="", help=words)
     chosen = parser.parse_args(given)
     for name, (long, short) in sizes.items():
         if getattr(chosen, _attribute(name)) is None:

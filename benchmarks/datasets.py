@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from benchmarks import harness  # noqa: F401  # isort: skip - sets the number of threads before NumPy loads
+from benchmarks import harness  # isort: skip - sets the number of threads before NumPy loads
 
 import math
+import tomllib
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 
@@ -68,6 +71,40 @@ def adult_table():
         return None
     *arrays, radius = found
     return Table("Adult", gs.models.LogisticRegression(dimension=arrays[0].shape[1], radius=radius), *arrays)
+
+
+def listed():
+    """What tables.toml declares, by name."""
+    return {entry["name"]: entry for entry in tomllib.loads((harness.HERE / "tables.toml").read_text())["tables"]}
+
+
+def packaged(name):
+    """A reported table of tables.toml by its declared columns, or None where its package is absent. The others stay unopened."""
+    entry = listed()[name]
+    if not entry["reported"]:
+        raise ValueError(f"{name}: this table stays unopened; tables.toml names those that are reported")
+    found = find_spec(entry["package"])
+    if found is None:
+        return None
+    import pandas
+
+    target, columns = entry["target"], entry["columns"]
+    names = [target["name"], *(column["name"] for column in columns)]
+    frame = pandas.read_csv(Path(found.origin).parent / entry["file"], usecols=names).dropna(subset=names)
+    X = np.column_stack([encoded for column in columns for encoded in encode(column, frame[column["name"]].to_numpy())])
+    y = (frame[target["name"]].to_numpy() > target["above"]).astype(int)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y, n = X[order], y[order], len(y) * 4 // 5
+    model = gs.models.LogisticRegression(dimension=X.shape[1], radius=math.sqrt(len(columns)))
+    return Table(name, model, X[:n], y[:n], X[n:], y[n:])
+
+
+def encode(column, values):
+    """One column as declared: scaled to [0, 1] by its bounds, or a column of 0 and 1 per level."""
+    if "levels" in column:
+        return [(values == level).astype(float) for level in column["levels"]]
+    low, high = column["bounds"]
+    return [(np.clip(values.astype(float), low, high) - low) / (high - low)]
 
 
 def breast_cancer():

@@ -75,10 +75,11 @@ def head(quick, *packages):
 
 
 def resume(name, quick, *packages):
-    """Return a benchmark's results so far with this run's head, for a run that replaces some of them; earlier commands stay
-    listed."""
+    """Return a benchmark's results so far with this run's head, for a run that replaces some of them; earlier commands and
+    the versions of what takes no part this time stay listed."""
     before = load(name) or {}
     new = head(quick, *packages)
+    new["versions"] = before.get("versions", {}) | {name: found for name, found in new["versions"].items() if found}
     commands = [*before.get("earlier_commands", []), *([before["command"]] if "command" in before else [])]
     return before | new | {"earlier_commands": [c for c in dict.fromkeys(commands) if c != new["command"]]}
 

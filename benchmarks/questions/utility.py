@@ -3,7 +3,10 @@
 One cell is a table and an ε. Methods whose settings a curator cannot know are run twice: with a public rule, and with the
 setting that is best on the *test set* (which is not private: the opponent's best case). Tuning uses a few seeds of its own;
 what is reported comes from the full number of seeds at the chosen setting. Cells are saved one by one, and a rerun replaces
-only what it ran."""
+only what it ran; `--missing` runs what has no results yet, so that opponents, which cost most, are measured once:
+
+    python -m benchmarks.questions.utility --only estimate "estimate, all for the point"      after a change of the estimate
+    python -m benchmarks.questions.utility --missing                                          tables and methods that are new"""
 
 from __future__ import annotations
 
@@ -58,7 +61,8 @@ def ours(table, epsilon, effort, **options):
         release = plan.release((table.X, table.y), generator=np.random.default_rng(seed))
         seconds.append(time.perf_counter() - start)
         draws.append(table.model.from_original(release.draws)[0])
-    return np.array(draws), {"seconds": float(np.median(seconds)), "sampler": plan.sampler, "stages": len(plan.stages)}
+    settings = {"sampler": plan.sampler, "stages": len(plan.stages), "mechanism": plan.mechanism}
+    return np.array(draws), {"seconds": float(np.median(seconds)), **settings}
 
 
 def corollary_8(table, epsilon, effort):
@@ -165,6 +169,10 @@ def reference(table, epsilon, effort):
 METHODS = {
     "draw": ours,
     "estimate": lambda table, epsilon, effort: ours(table, epsilon, effort, purpose="estimate"),
+    "estimate, all for the point": lambda table, epsilon, effort: ours(
+        table, epsilon, effort, purpose="estimate", mechanism="noisy-scores", uncertainty=0
+    ),
+    "stages": lambda table, epsilon, effort: ours(table, epsilon, effort, purpose="estimate", mechanism="stages"),
     "corollary 8": corollary_8,
     "output perturbation": output_rule,
     "output perturbation, tuned": output_tuned,
@@ -195,6 +203,9 @@ def tables(quick, names=()):
                 builders[f"iso 1e{power} × {d}"] = (lambda n=10**power, d=d: datasets.isotropic(n, d), effort)
             if power == 4:
                 builders["Adult"] = (datasets.adult_table, small)
+        builders["affairs"] = (lambda: datasets.packaged("affairs"), small)
+        builders["401(k)"] = (lambda: datasets.packaged("401(k)"), small)
+        builders["flights"] = (lambda: datasets.packaged("flights"), huge)
         builders["iso 1e6 × 20"] = (lambda: datasets.isotropic(1_000_000, 20), huge)
     for name, (build, effort) in builders.items():
         table = build() if not names or name in names else None

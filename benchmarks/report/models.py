@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 from benchmarks.report.tables import budget, listed, small, table
 
 
@@ -69,6 +71,7 @@ def means(results):
         lines += means_of([cell for cell in cells if cell["task"] == task])
     return [
         *lines,
+        *beside_stages(cells),
         "Laplace noise of pure ε is smaller than Gaussian noise at small δ in one dimension; with more coordinates diffprivlib's",
         "budget is split between them. `GaussianMean` is the Gaussian mechanism at its exact price; OpenDP's differs by its",
         "conversion from zCDP. `LinearRegression` pays for a Lipschitz constant on a whole parameter ball, AdaSSP perturbs",
@@ -76,6 +79,23 @@ def means(results):
         "on the records: the others clip them to the interval in which it searches.",
         "",
     ]
+
+
+def over_stages(cells, model):
+    """Mean squared error of a model's estimate in stages over that of its default estimate, cell by cell."""
+    both = [cell["methods"] for cell in cells if {model, f"{model}, stages"} <= set(cell["methods"])]
+    return [methods[f"{model}, stages"]["mean"] / methods[model]["mean"] for methods in both]
+
+
+def beside_stages(cells):
+    """Lines on the robust regressions' estimates beside those in stages."""
+    lines = []
+    for model in ("PseudoHuberRegression", "SoftQuantileRegression"):
+        ratios = over_stages(cells, model)
+        if ratios:
+            words = f"- `{model}`: mean squared error in stages over that of the default estimate, median {median(ratios):.2f}"
+            lines.append(f"{words} of {len(ratios)} cells ({min(ratios):.2f} to {max(ratios):.2f}).")
+    return [*lines, ""] if lines else []
 
 
 def means_of(cells):

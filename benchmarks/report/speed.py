@@ -91,28 +91,41 @@ MAIN_LINE = {
 
 
 def estimates(results):
-    entries = [(data, entry) for data in ("adult", "iso") if isinstance(results[data], list) for entry in results[data]]
+    ways = [data + suffix for data in ("adult", "iso") for suffix in ("", "_point", "_stages")]
+    entries = [(data, entry) for data in ways if isinstance(results.get(data), list) for entry in results[data]]
     rows = []
     for data, entry in entries:
         name = entry.get("data", data.capitalize())
+        way = {"point": "all for the point", "stages": "stages"}.get(data.partition("_")[2], "default")
         size = f", n = {entry['n']:,}, {entry['parameters']} parameters" if "n" in entry else ""
         loss = f"{entry['log_loss']:.4f} ± {entry['standard_error']:.4f}"
         cost = (f"{entry['passes_median']:.0f}", f"{entry['seconds_median']:.2f}")
-        rows.append((name + size, f"{entry['epsilon']:g}", loss, *cost))
+        rows.append((name + size, f"{entry['epsilon']:g}", way, loss, *cost))
     delta = f", {budget(results)}," if "delta" in results else ""
     lines = [
         "## Estimates",
         "",
-        f'Mean test log-loss of `purpose="estimate"` with {listed(entry["stages"] for _, entry in entries)} stages{delta} over',
+        f'Mean test log-loss of `purpose="estimate"`{delta} over',
         f"{listed(entry['releases'] for _, entry in entries)} independent releases; passes over the records and seconds are",
-        "medians of one release.",
+        "medians of one release. *All for the point* keeps nothing for intervals, *stages* is the older way.",
         "",
-        *table(("data", "ε", "log-loss", "passes", "seconds"), rows),
+        *table(("data", "ε", "estimate", "log-loss", "passes", "seconds"), rows),
         "",
+        *beside_fit(results.get("against_sklearn")),
     ]
     if "gradient_descent_public_rate" in results:
         lines += matching(results, one_of(results["adult"], epsilon=1.0))
     return lines
+
+
+def beside_fit(found):
+    """The estimate's seconds beside scikit-learn's fit."""
+    if found is None:
+        return []
+    words = (
+        f"At n = {found['n']:,} with {found['features']} features an estimate takes {found['estimate_s']:.1f} s, scikit-learn's"
+    )
+    return [f"{words} `LogisticRegression` {found['sklearn_fit_s']:.1f} s: {found['estimate_over_fit']:.1f} times as long.", ""]
 
 
 def matching(results, ours):

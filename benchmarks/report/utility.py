@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from statistics import median
 
 from benchmarks.report.tables import listed, small, table
 
 OPPONENTS = ("output perturbation", "objective perturbation", "gradient descent", "diffprivlib")
 SIGNAL = 8.0
-#: The share of cells with enough signal in which the estimate should be at least level with the best opponent.
-TARGET = 0.75
+#: Our estimates: by default, with nothing kept for intervals, and in stages, the older way.
+ESTIMATE, POINT, STAGES = "estimate", "estimate, all for the point", "stages"
+#: The share of cells with enough signal in which an estimate should be at least level with the best opponent: those tuned on the
+#: test set included (None), and those with public rules alone (False).
+TARGETS = {(ESTIMATE, None): 0.85, (POINT, None): 0.90, (ESTIMATE, False): 0.95}
+#: What the default estimate's excess over the fit may be of that in stages, median over these cells.
+EXCESS_TARGET = 0.5
 #: A gap in log-loss below the last digit that the tables show.
 UNSEEN = 1e-4
 #: From here on the model of docs/schedules.md puts the estimate's excess well above objective perturbation's.
@@ -32,17 +38,17 @@ def best_opponent(cell, tuned=None):
     return min(private_opponents(cell, tuned).items(), key=lambda pair: pair[1]["log_loss"], default=None)
 
 
-def gap(cell, tuned=None):
+def gap(cell, tuned=None, method=ESTIMATE):
     """The estimate's mean log-loss less the best opponent's, and the standard error of that difference."""
-    ours, (_, theirs) = cell["methods"]["estimate"], best_opponent(cell, tuned)
+    ours, (_, theirs) = cell["methods"][method], best_opponent(cell, tuned)
     error = math.hypot(ours["log_loss_error"] or 0.0, theirs["log_loss_error"] or 0.0)
     return ours["log_loss"] - theirs["log_loss"], error
 
 
-def verdict(cell, tuned=None):
+def verdict(cell, tuned=None, method=ESTIMATE):
     """How the estimate stands beside the best opponent: better, level (within two standard errors of the difference), or
     worse."""
-    difference, error = gap(cell, tuned)
+    difference, error = gap(cell, tuned, method)
     if difference <= 0:
         return "better"
     return "level" if difference <= 2 * error else "worse"
@@ -58,15 +64,28 @@ def strong(cells):
     return [cell for cell in cells if cell["signal"] >= SIGNAL]
 
 
-def counts(cells, tuned=None):
+def counts(cells, tuned=None, method=ESTIMATE):
     """Number of cells by verdict."""
-    found = Counter(verdict(cell, tuned) for cell in cells)
+    found = Counter(verdict(cell, tuned, method) for cell in cells)
     return {word: found[word] for word in ("better", "level", "worse")}
 
 
-def share_level(cells):
-    """Share of the cells in which the estimate is at least level."""
-    return 1 - counts(cells)["worse"] / len(cells)
+def share_level(cells, tuned=None, method=ESTIMATE):
+    """Share of the cells in which the estimate is at least level; cells without it, or without such opponents, do not count."""
+    compared = [cell for cell in cells if method in cell["methods"] and private_opponents(cell, tuned)]
+    return 1 - counts(compared, tuned, method)["worse"] / len(compared) if compared else math.nan
+
+
+def excess(cell, method):
+    """Mean log-loss above the non-private fit's."""
+    return cell["methods"][method]["log_loss"] - cell["methods"]["non-private"]["log_loss"]
+
+
+def excess_ratios(cells, method=ESTIMATE):
+    """The estimate's excess over that of the estimate in stages, cell by cell, where the latter is above its own error."""
+    compared = [cell for cell in cells if {method, STAGES, "non-private"} <= set(cell["methods"])]
+    seen = [cell for cell in compared if excess(cell, STAGES) > (cell["methods"][STAGES]["log_loss_error"] or 0.0)]
+    return [excess(cell, method) / excess(cell, STAGES) for cell in seen]
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------
@@ -99,7 +118,7 @@ def place(cell):
 
 def loss_table(cells):
     """Ours beside the best opponents."""
-    ours = ("non-private", "draw", "estimate")
+    ours = ("non-private", "draw", STAGES, ESTIMATE, POINT)
     rows = []
     for cell in cells:
         least = least_private(cell)
@@ -127,7 +146,7 @@ def percent(entry):
 
 
 def accuracy_table(cells):
-    ours = ("non-private", "draw", "estimate")
+    ours = ("non-private", "draw", ESTIMATE)
     rows = []
     for cell in cells:
         name, best = max(private_opponents(cell).items(), key=lambda pair: pair[1]["accuracy"])
@@ -252,28 +271,43 @@ def seeds(cells):
 
 
 def outcome(cells):
-    """The counts, and whether the target is met."""
+    """The counts, and whether the targets are met."""
     chosen = strong(cells)
-    lines = []
-    if chosen:
-        found, rules = counts(chosen), counts([cell for cell in chosen if private_opponents(cell, False)], False)
-        share = share_level(chosen)
-        unseen = [cell for cell in chosen if verdict(cell) == "worse" and gap(cell)[0] < UNSEEN]
-        met = "is met" if share >= TARGET else "is not met"
-        lines = [
-            f"**Where nμ/d ≥ {SIGNAL:g}** ({len(chosen)} cells) the estimate is better than the best opponent in",
-            f"{found['better']}, level in {found['level']} and worse in {found['worse']}: at least",
-            f"level in {100 * share:.0f} %. The target of {100 * TARGET:.0f} % {met}.",
-            f"{len(unseen)} of the losses are by less than {small(UNSEEN)}, the last digit shown;",
-            f"counting them as level would give {100 * (share + len(unseen) / len(chosen)):.0f} %.",
-            f"Against opponents that may not look at the test set it is better in {rules['better']},",
-            f"level in {rules['level']} and worse in {rules['worse']}.",
-        ]
     every = counts(cells)
-    return [
-        *lines,
-        f"Over all {len(cells)} cells: better {every['better']}, level {every['level']}, worse {every['worse']}.",
+    last = f"Over all {len(cells)} cells: better {every['better']}, level {every['level']}, worse {every['worse']}."
+    return [*(targets(chosen) if chosen else []), last]
+
+
+AGAINST = {None: "all, tuned on the test set or not", False: "with public rules"}
+
+
+def targets(chosen):
+    """Shares of the cells with enough signal beside their targets, and the excess beside that in stages."""
+    rows = []
+    for (method, tuned), target in TARGETS.items():
+        compared = [cell for cell in chosen if method in cell["methods"] and private_opponents(cell, tuned)]
+        if compared:
+            found, share = counts(compared, tuned, method), share_level(compared, tuned, method)
+            numbers = (str(found["better"]), str(found["level"]), str(found["worse"]), f"{100 * share:.0f} %")
+            met = "is met" if share >= target else "is not met"
+            rows.append((method, AGAINST[tuned], *numbers, f"{100 * target:.0f} % {met}"))
+    lines = [
+        f"**Where nμ/d ≥ {SIGNAL:g}** ({len(chosen)} cells), beside the best opponent of each cell:",
+        "",
+        *table(("our estimate", "opponents", "better", "level", "worse", "at least level", "target"), rows),
+        "",
     ]
+    unseen = sum(verdict(cell) == "worse" and gap(cell)[0] < UNSEEN for cell in chosen)
+    lines.append(f"{unseen} of the default's losses are by less than {small(UNSEEN)}, the last digit shown.")
+    for method in (ESTIMATE, POINT):
+        ratios = sorted(excess_ratios(chosen, method))
+        if ratios:
+            middle = median(ratios)
+            met = "is met" if middle <= EXCESS_TARGET else "is not met"
+            said = f" The target of {EXCESS_TARGET:g} {met}." if method == ESTIMATE else ""
+            words = f"Excess over the non-private fit, *{method}* over that in stages: median {middle:.2f} of {len(ratios)} cells"
+            lines.append(f"{words} ({ratios[0]:.2f} to {ratios[-1]:.2f}).{said}")
+    return [*lines, ""]
 
 
 def details(summary, lines):
@@ -293,15 +327,16 @@ def utility(document):
     cells = complete(document)
     if not cells:
         return []
-    stages = listed(cell["methods"]["estimate"]["stages"] for cell in cells)
+    stages = listed({cell["methods"][STAGES]["stages"] for cell in cells if STAGES in cell["methods"]} or {1})
     return [
         "## Utility at equal (ε, δ)",
         "",
         f"Mean test log-loss at δ = {small(document['delta'])}, replace-one, public scaling only; {seeds(cells)}. nμ/d is",
         "the signal: n records, d parameters, μ the Gaussian-DP parameter of (ε, δ). *Tuned* opponents take the ridge, or",
         "step size and number of passes, that did best on the **test set** with a few seeds: that is not private, and is",
-        f"their best case. The estimate runs {stages} stages. It is *better* if its mean is below the best opponent's, tuned",
-        "ones included, *level* if it is above by at most two standard errors of the difference, *worse* otherwise.",
+        f"their best case. *stages* is the estimate in {stages} stages, *all for the point* one that keeps nothing for",
+        "intervals. An estimate is *better* if its mean is below the best opponent's, tuned ones included, *level* if it is",
+        "above by at most two standard errors of the difference, *worse* otherwise.",
         "Bold is the best private value of the cell; a dash is a method that was not run there. *iso n × d* is synthetic:",
         "isotropic normal rows clipped to norm √d, logistic labels.",
         "",

@@ -43,6 +43,23 @@ def test_cells_are_saved_one_by_one_and_kept_when_others_are_run_again():
     assert cells[0]["signal"] == pytest.approx(300 * 0.23670438 / 3, rel=1e-6)
 
 
+def test_tables_of_packages_are_declared_without_looking():
+    """Five stay unopened; a label's threshold or a real response, and bounds or levels of every column, are declared."""
+    from benchmarks import datasets
+
+    tables = datasets.listed()
+    assert [table["reported"] for table in tables.values()].count(True) == 3
+    assert len(tables) == 8
+    for name, table in tables.items():
+        assert all(("bounds" in column) != ("levels" in column) for column in table["columns"])
+        assert table["documented_rows"] >= 1000
+        if not table["reported"]:
+            with pytest.raises(ValueError, match="unopened"):
+                datasets.packaged(name)
+    assert [each.tolist() for each in datasets.encode({"levels": ["a", "b"]}, np.array(["b", "c"]))] == [[0.0, 0.0], [1.0, 0.0]]
+    assert datasets.encode({"bounds": [0, 4]}, np.array([1, 9]))[0].tolist() == [0.25, 1.0]
+
+
 def test_tightness_shares_are_at_most_one():
     from benchmarks.questions import tightness
 
@@ -58,6 +75,12 @@ def test_means_and_regressions_have_errors_for_every_method():
     cells = [means.bounded_mean(200, 2, 1.0, 2), means.unbounded_mean(200, 1.0, 2), means.regression(300, 2, 1.0, 2, False)]
     for cell in cells:
         assert all(math.isfinite(entry["mean"]) for entry in cell["methods"].values())
+    assert {"SoftQuantileRegression", "SoftQuantileRegression, stages"} < set(cells[2]["methods"])
+    again = means.kept(
+        {"task": "mean", "n": 1, "d": 1, "epsilon": 1.0, "methods": {"ours": 2}},
+        [{"task": "mean", "n": 1, "d": 1, "epsilon": 1.0, "methods": {"ours": 1, "a peer": 3}}],
+    )
+    assert again["methods"] == {"ours": 2, "a peer": 3}
     exact = cells[0]["methods"]
     assert exact["GaussianMean"]["mean"] == pytest.approx(exact["Gaussian mechanism"]["mean"], rel=0.2)
 
@@ -112,10 +135,12 @@ def test_scale_measures_a_process_of_its_own(tmp_path):
 def test_costs_of_an_estimate():
     from benchmarks.questions import estimates
 
-    found = estimates.run(tiny(), tiny(200), epsilons=(1.0,), releases=2, seeds=2, longest=60)
+    found = estimates.run(tiny(), tiny(200), epsilons=(1.0,), releases=2, seeds=2, longest=60, size=300)
     assert found["adult"][0]["passes_median"] > 1
+    assert [found[f"adult{way}"][0]["mechanism"] for way in ("_point", "_stages")] == ["noisy-scores", "stages"]
+    assert found["against_sklearn"]["estimate_over_fit"] > 0
     assert {"gradient_descent_public_rate", "gradient_descent_tuned_on_test"} < set(found)
-    assert "skipped" in estimates.run(None, tiny(200), epsilons=(1.0,), releases=2)["adult"]
+    assert "skipped" in estimates.run(None, tiny(200), epsilons=(1.0,), releases=2, parts=("costs",))["adult"]
 
 
 def test_kernels_and_growth():

@@ -1,28 +1,54 @@
 """Transcripts of noisy scores as outputs of a mechanism: rows of equal length, and the log-likelihood ratio of two data sets.
 
 No score tells two data sets apart better than that ratio: points and shares follow from the answers, so it is the sum of the
-ratios of normal densities, answer by answer.
+ratios of normal densities, answer by answer. The ratio of a part of the answers attacks what was claimed for that part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from gibbsafe._types import Floats
+from gibbsafe._validate import choice
 from gibbsafe.audit.records import persons_for
 from gibbsafe.data.census import Unit
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.errors import PremiseError
 from gibbsafe.planning import Plan
 from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.privacy import GaussianDP
 from gibbsafe.release import draw as releaser
 from gibbsafe.release.transcripts import path_of
 from gibbsafe.samplers.noisy_scores import Answers, Records, within_reach
-from gibbsafe.samplers.score_path import MOST_SCORES
+from gibbsafe.samplers.score_path import MOST_SCORES, ScorePath
 
-__all__ = ["flattened", "ratio_of", "transcripts_of"]
+__all__ = ["PARTS", "claim_of", "concentrated", "flattened", "ratio_of", "transcripts_of"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked besides the path: the name of its share, its shape, the answer without noise, its noise over a score's."""
+
+    share: str
+    shape: Callable[[int], tuple[int, ...]]
+    exact: Callable[[Records, ScorePath], Floats]
+    ratio: Callable[[Plan], float] = lambda plan: 1.0
+
+
+#: Fields of `Answers` besides the scores of the path, one line each.
+BESIDE = {
+    "moment": Asked("moment", lambda d: (d, d), lambda records, path: records.moment(), lambda plan: plan.moment_ratio),
+    "last": Asked("point", lambda d: (d,), lambda records, path: records.score(within_reach(path.point))),
+}
+#: Parts of a transcript that can be attacked by themselves.
+PARTS = ("path", *BESIDE)
+#: The share that a concentrated plan gives to one part, and the number of scores that make up for a path.
+MOST, FEW = 0.98, 3
 
 
 def transcripts_of(plan: Plan, data: object, runs: int, generator: np.random.Generator) -> Floats:
@@ -33,48 +59,75 @@ def transcripts_of(plan: Plan, data: object, runs: int, generator: np.random.Gen
 
 
 def flattened(answers: Answers) -> Floats:
-    """Return a transcript as one row: the path's scores, as many as a path can have, then the moment and the last score."""
+    """Return a transcript as one row: the path's scores, as many as a path can have, then what else was asked; gaps are nan."""
     d = answers.scores.shape[1]
-    row = np.full((MOST_SCORES + d + 1, d), np.nan)
-    row[: len(answers.scores)] = answers.scores
-    if answers.moment is not None:
-        row[MOST_SCORES:-1] = answers.moment
-    if answers.last is not None:
-        row[-1] = answers.last
-    return row.ravel()
+    scores = np.full((MOST_SCORES, d), np.nan)
+    scores[: len(answers.scores)] = answers.scores
+    more = [getattr(answers, name) for name in BESIDE]
+    blank = [np.full(asked.shape(d), np.nan) for asked in BESIDE.values()]
+    return np.concatenate(
+        [np.ravel(gap if each is None else each) for each, gap in zip([scores, *more], [scores, *blank], strict=True)]
+    )
 
 
 def _answers(row: Floats, d: int) -> Answers:
-    table = row.reshape(MOST_SCORES + d + 1, d)
-    scores = table[:MOST_SCORES]
-    moment, last = table[MOST_SCORES:-1], table[-1]
-    asked = scores[~np.isnan(scores[:, 0])]
-    return Answers(asked, None if np.isnan(moment).any() else moment, None if np.isnan(last).any() else last)
+    """Return the transcript that was flattened."""
+    shapes = [(MOST_SCORES, d), *(asked.shape(d) for asked in BESIDE.values())]
+    pieces = np.split(row, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
+    scores, *more = (piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True))
+    asked = {name: None if np.isnan(each).any() else each for name, each in zip(BESIDE, more, strict=True)}
+    return Answers(scores[~np.isnan(scores[:, 0])], **asked)
 
 
-def ratio_of(plan: Plan, data: object, neighbour: object) -> Callable[[Floats], Floats]:
-    """Return log p(transcript | data) − log p(transcript | neighbour), for rows of transcripts."""
+def ratio_of(plan: Plan, data: object, neighbour: object, part: str | None = None) -> Callable[[Floats], Floats]:
+    """Return log p(transcript | data) − log p(transcript | neighbour), for rows of transcripts; or that of one part."""
     records = [_records(plan, each) for each in (data, neighbour)]
-    rule, beta, d = plan.scores, plan.inverse_temperature, plan.model.parameters
-    moments = [each.moment() for each in records]
-
-    def shift(answer: Floats, point: Floats) -> float:
-        first, second = (each.score(point) for each in records)
-        return float(np.sum((answer - second) ** 2 - (answer - first) ** 2)) / 2
+    wanted = PARTS if part is None else (choice("part", part, PARTS),)
 
     def one(row: Floats) -> float:
-        answers = _answers(row, d)
-        path = path_of(plan, answers)
-        asked = zip(answers.scores, path.points, path.shares, strict=True)
-        total = sum(beta * share * shift(answer, point) for answer, point, share in asked)
-        if answers.moment is not None:
-            apart = np.sum((answers.moment - moments[1]) ** 2 - (answers.moment - moments[0]) ** 2) / 2
-            total += beta * rule.moment * float(apart) / plan.moment_ratio**2
-        if answers.last is not None:
-            total += beta * rule.point * shift(answers.last, within_reach(path.point))
+        answers = _answers(row, plan.model.parameters)
+        path, total = path_of(plan, answers), 0.0
+        for name, answer, exact, precision in _terms(plan, answers, path):
+            if name in wanted:
+                first, second = (exact(each) for each in records)
+                total += precision * float(np.sum((answer - second) ** 2 - (answer - first) ** 2)) / 2
         return total
 
     return lambda outputs: np.array([one(row) for row in outputs])
+
+
+def _terms(plan: Plan, answers: Answers, path: ScorePath) -> Iterator[tuple[str, Floats, Callable[[Records], Floats], float]]:
+    """Yield every answer: its part, its value, what records say without noise, and the noise's precision."""
+    beta = plan.inverse_temperature
+    for answer, point, share in zip(answers.scores, path.points, path.shares, strict=True):
+        yield "path", answer, lambda records, point=point: records.score(point), beta * share  # type: ignore[misc]
+    for name, asked in BESIDE.items():
+        answer = getattr(answers, name)
+        if answer is not None:
+            exact = lambda records, asked=asked: asked.exact(records, path)  # noqa: E731
+            yield name, answer, exact, beta * getattr(plan.scores, asked.share) / asked.ratio(plan) ** 2
+
+
+def claim_of(plan: Plan, part: str) -> GaussianDP:
+    """Return what a plan claims for one part of its transcript: μ times the root of its share."""
+    shares = {name: float(getattr(plan.scores, asked.share)) for name, asked in BESIDE.items()}
+    shares["path"] = 1 - sum(shares.values())
+    guarantee = plan.guarantee
+    if not isinstance(guarantee, GaussianDP):
+        raise PremiseError("plan: its transcript is not one of noisy scores")
+    return GaussianDP(guarantee.mu * math.sqrt(shares[choice("part", part, PARTS)]))
+
+
+def concentrated(plan: Plan, part: str) -> Plan:
+    """Return the plan with nearly all of its budget on one part and a short path: where an attack on that part sees most.
+
+    It claims as much as the plan, by the same theorem, and is only audited: no plan is made like this.
+    """
+    choice("part", part, PARTS)
+    little = (1 - MOST) / len(PARTS)
+    shares: dict[str, Any] = {asked.share: MOST if name == part else little for name, asked in BESIDE.items()}
+    rule = replace(plan.scores, scores=FEW, **shares)
+    return replace(plan, stages=(replace(plan.stages[0], scores=rule),))
 
 
 def _records(plan: Plan, data: object) -> Records:
