@@ -26,6 +26,7 @@ from gibbsafe.release import draw as releaser
 from gibbsafe.release.transcripts import path_of
 from gibbsafe.samplers.noisy_scores import Answers, Records, within_reach
 from gibbsafe.samplers.score_path import MOST_SCORES, ScorePath
+from gibbsafe.samplers.transcript_fit import FACTS
 
 __all__ = ["PARTS", "claim_of", "concentrated", "flattened", "ratio_of", "transcripts_of"]
 
@@ -36,14 +37,20 @@ class Asked:
 
     share: str
     shape: Callable[[int], tuple[int, ...]]
-    exact: Callable[[Records, ScorePath], Floats]
+    exact: Callable[[Records, ScorePath, Answers], Floats]
     ratio: Callable[[Plan], float] = lambda plan: 1.0
 
 
 #: Fields of `Answers` besides the scores of the path, one line each.
 BESIDE = {
-    "moment": Asked("moment", lambda d: (d, d), lambda records, path: records.moment(), lambda plan: plan.moment_ratio),
-    "last": Asked("point", lambda d: (d,), lambda records, path: records.score(within_reach(path.point))),
+    "moment": Asked("moment", lambda d: (d, d), lambda records, path, answers: records.moment(), lambda plan: plan.moment_ratio),
+    "facts": Asked(
+        "facts",
+        lambda d: (FACTS,),
+        lambda records, path, answers: records.facts(within_reach(path.point)),
+        lambda plan: plan.moment_ratio,
+    ),
+    "last": Asked("point", lambda d: (d,), lambda records, path, answers: records.score(_place(answers))),
 }
 #: Parts of a transcript that can be attacked by themselves.
 PARTS = ("path", *BESIDE)
@@ -63,8 +70,8 @@ def flattened(answers: Answers) -> Floats:
     d = answers.scores.shape[1]
     scores = np.full((MOST_SCORES, d), np.nan)
     scores[: len(answers.scores)] = answers.scores
-    more = [getattr(answers, name) for name in BESIDE]
-    blank = [np.full(asked.shape(d), np.nan) for asked in BESIDE.values()]
+    more = [*(getattr(answers, name) for name in BESIDE), answers.asked]
+    blank = [*(np.full(asked.shape(d), np.nan) for asked in BESIDE.values()), np.full(d, np.nan)]
     return np.concatenate(
         [np.ravel(gap if each is None else each) for each, gap in zip([scores, *more], [scores, *blank], strict=True)]
     )
@@ -72,10 +79,10 @@ def flattened(answers: Answers) -> Floats:
 
 def _answers(row: Floats, d: int) -> Answers:
     """Return the transcript that was flattened."""
-    shapes = [(MOST_SCORES, d), *(asked.shape(d) for asked in BESIDE.values())]
+    shapes = [(MOST_SCORES, d), *(asked.shape(d) for asked in BESIDE.values()), (d,)]
     pieces = np.split(row, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
     scores, *more = (piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True))
-    asked = {name: None if np.isnan(each).any() else each for name, each in zip(BESIDE, more, strict=True)}
+    asked = {name: None if np.isnan(each).any() else each for name, each in zip([*BESIDE, "asked"], more, strict=True)}
     return Answers(scores[~np.isnan(scores[:, 0])], **asked)
 
 
@@ -98,13 +105,15 @@ def ratio_of(plan: Plan, data: object, neighbour: object, part: str | None = Non
 
 def _terms(plan: Plan, answers: Answers, path: ScorePath) -> Iterator[tuple[str, Floats, Callable[[Records], Floats], float]]:
     """Yield every answer: its part, its value, what records say without noise, and the noise's precision."""
-    beta = plan.inverse_temperature
+    stage = plan.score_stage
+    assert stage is not None
+    beta = stage.inverse_temperature
     for answer, point, share in zip(answers.scores, path.points, path.shares, strict=True):
         yield "path", answer, lambda records, point=point: records.score(point), beta * share  # type: ignore[misc]
     for name, asked in BESIDE.items():
         answer = getattr(answers, name)
         if answer is not None:
-            exact = lambda records, asked=asked: asked.exact(records, path)  # noqa: E731
+            exact = lambda records, asked=asked: asked.exact(records, path, answers)  # noqa: E731
             yield name, answer, exact, beta * getattr(plan.scores, asked.share) / asked.ratio(plan) ** 2
 
 
@@ -128,6 +137,12 @@ def concentrated(plan: Plan, part: str) -> Plan:
     shares: dict[str, Any] = {asked.share: MOST if name == part else little for name, asked in BESIDE.items()}
     rule = replace(plan.scores, scores=FEW, **shares)
     return replace(plan, stages=(replace(plan.stages[0], scores=rule),))
+
+
+def _place(answers: Answers) -> Floats:
+    """Where the last score was asked."""
+    assert answers.asked is not None
+    return answers.asked
 
 
 def _records(plan: Plan, data: object) -> Records:
