@@ -41,7 +41,9 @@ KEPT = 0.5
 DECIDED = 0.5
 #: The private bootstrap: so many releases of resampled records, each for its part of the budget, on data sets of at most so many
 #: records, for one of so many data sets.
-BOOTSTRAPS, SMALL, ONE_OF = 5, 3000, 10
+BOOTSTRAPS, SMALL, ONE_OF = 5, 3000, 25
+#: Draws of the true parameter behind an interval.
+DRAWS = 320
 #: Real tables, resampled around their full fit, with their ε.
 TABLES = (("Adult", 1.0), ("digits", 1.0), ("digits", 3.0))
 
@@ -82,7 +84,7 @@ def plan_of(cell: Cell, population: Population) -> tuple[Plan, str]:
 def intervals_of(release: Release) -> tuple[Floats, Floats, Floats, Floats | None]:
     """Return lower and upper ends, what the data decided (0 to 1), and the mean of the draws that the intervals came from."""
     if hasattr(release, "population"):
-        found = release.population()
+        found = release.population(DRAWS)
         ends = found.interval(LEVEL)
         return ends.lower, ends.upper, np.asarray(found.decided_by_data), np.asarray(found.mean)
     ends = release.interval(LEVEL)

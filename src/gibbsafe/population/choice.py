@@ -16,12 +16,13 @@ from gibbsafe.population.result import Intervals
 from gibbsafe.population.scores import scaled_draws
 from gibbsafe.release import Release
 from gibbsafe.release.transcripts import path_of
+from gibbsafe.samplers.transcript_fit import unseen_share
 from gibbsafe.theorems import Kind
 
 __all__ = ["intervals", "population"]
 
-#: Draws of the prior beside which draws of the posterior are held; the seed of a posterior for which no generator is given.
-PRIOR_DRAWS, SEED = 4000, 2_026
+#: The seed of a posterior for which no generator is given.
+SEED = 2_026
 
 
 def population(release: Release, draws: int = 1000, generator: np.random.Generator | None = None) -> Population:
@@ -38,17 +39,17 @@ def population(release: Release, draws: int = 1000, generator: np.random.Generat
             f"population: the law of {plan.model.name}'s slopes is not known; use its smoothed form (docs/uncertainty.md)"
         )
     scaled = scaled_draws(public, release.answers, path_of(plan, release.answers), wanted, random)
-    prior = plan.model.to_original(prior_draws(public.unit, plan.model.parameters, PRIOR_DRAWS))
-    return _made(release, plan.model.to_original(scaled), prior)
+    draws_of, prior = (plan.model.to_original(each) for each in (scaled, prior_draws(scaled, public.unit)))
+    return _made(release, draws_of, decided(draws_of, prior) * (1 - unseen_share(public, release.answers)))
 
 
-def _made(release: Release, draws: Floats, prior: Floats) -> Population:
+def _made(release: Release, draws: Floats, shares: Floats) -> Population:
     plan = release.plan
     rows = "rows are like those that the noisy second moment and the declaration describe"
     lines = [f"records are independent and follow {plan.model.name}'s law, or nearly so; {rows}"]
     if plan.rows_per_person > 1:
         lines.append("rows of one person are as good as independent")
-    return Population(plan.model.parameter_names, draws, decided(draws, prior), tuple(lines))
+    return Population(plan.model.parameter_names, draws, shares, tuple(lines))
 
 
 def intervals(release: Release, level: float, *, radius: float | None = None, dispersion: float | None = None) -> Intervals:

@@ -12,9 +12,9 @@ import math
 import numpy as np
 
 from gibbsafe._types import Floats
-from gibbsafe.population.chains import Target, draw
+from gibbsafe.population.chains import Target, approximated, draw
 from gibbsafe.samplers.noisy_scores import Answers
-from gibbsafe.samplers.pseudo_rows import normals, symmetric
+from gibbsafe.samplers.pseudo_rows import normals
 from gibbsafe.samplers.score_fit import Expectation
 from gibbsafe.samplers.score_path import ScorePath
 from gibbsafe.samplers.transcript_fit import ROWS, Public, expectation_of, fit_of, minimisers, misfit_of, observed
@@ -24,7 +24,7 @@ __all__ = ["scaled_draws"]
 #: Designs of pseudo-rows, and chains on each.
 DESIGNS, CHAINS = 8, 8
 #: The normal approximation's prior in units of a typical parameter, and at least this many times what answers choose.
-WIDE, TIMES = 3.0, 1.0
+WIDE, TIMES = 6.0, 1.0
 
 
 def scaled_draws(public: Public, answers: Answers, path: ScorePath, draws: int, generator: np.random.Generator) -> Floats:
@@ -38,9 +38,9 @@ def scaled_draws(public: Public, answers: Answers, path: ScorePath, draws: int, 
     seen = observed(public, answers, path, misfit_of(public, centre, answers, path, fit.point))
     asked = several.asked(seen.points, seen.shares)
     target = Target(several, asked, seen.mean, np.asarray(np.linalg.inv(fit.variance)), public.unit)
-    covariance = np.linalg.inv(fit.precision + np.eye(len(fit.point)) / scale**2)
+    modes, root = approximated(target, fit.point, scale)
     keep = math.ceil(draws / (DESIGNS * CHAINS))
-    found = draw(target, fit.point, np.asarray(covariance), generator, keep=keep, chains=CHAINS)
+    found = draw(target, modes, root, generator, keep=keep, chains=CHAINS)
     if not several.law.consistent:
         stacked = found.transpose(1, 3, 0, 2).reshape(DESIGNS, len(fit.point), -1)
         mapped = minimisers(several, public.loss, stacked)
@@ -53,9 +53,8 @@ def _designs(public: Public, answers: Answers, centre: Expectation, generator: n
     assert public.shape is not None
     made = []
     for _ in range(DESIGNS):
-        noise = symmetric(generator, public.shape.parameters)
         normal = normals(generator, ROWS, public.shape.features)
-        made.append(expectation_of(public, answers, normal, noise).rows[0])
+        made.append(expectation_of(public, answers, normal, generator).rows[0])
     several = Expectation(np.array(made), centre.law, centre.n)
     several.dispersion = centre.dispersion
     return several

@@ -1,7 +1,7 @@
 """What a score is expected to be at a point if the truth is elsewhere: the law of a record's slope given its two predictors.
 
-A *law* gives, for rows with predictor t at the truth, the mean of the slopes at the points asked (`mean`), how it falls with t
-(`pull`, at least 0) and the mean square of a slope at the truth (`square`). Arrays are (designs, rows, chains); what was asked is
+A *law* gives, for rows with predictor t at the truth, the mean of the slopes at the points asked, how it falls with t (its pull,
+at least 0) and the mean square of a slope at the truth (`square`). Arrays are (designs, rows, chains); what was asked is
 averaged once (`averaged`).
 
 - **Labels** ±1 with P(+1) = σ(t): mean = σ(t)·A − σ(−t)·B, A and B the averages of ψ(u) and ψ(−u) over the points. For the
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +24,7 @@ from gibbsafe._types import Floats
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.calibrated import CalibratedScore
+from gibbsafe.losses.kernels import logistic_slope
 from gibbsafe.losses.kinked import PinballLoss
 from gibbsafe.losses.logistic import LogisticLoss
 from gibbsafe.losses.negative_binomial import NegativeBinomialLoss
@@ -34,7 +34,7 @@ from gibbsafe.losses.soft_step import SoftPinballLoss
 __all__ = ["CountLaw", "LabelLaw", "Law", "ResidualLaw", "has_law", "law_of"]
 
 #: Bins into which a row's predictors along a path are put.
-NODES = 6
+NODES = 5
 #: What was asked, averaged: one array per ingredient, (designs, rows, points or 1).
 Asked = tuple[Floats, ...]
 
@@ -50,12 +50,8 @@ class Law(ABC):
         """Return what `mean` needs of the predictors (designs, rows, points) that were asked with these shares."""
 
     @abstractmethod
-    def mean(self, asked: Asked, truth: Floats) -> Floats:
-        """Return the expected slope."""
-
-    @abstractmethod
-    def pull(self, asked: Asked, truth: Floats) -> Floats:
-        """Return −∂mean/∂t."""
+    def mean_and_pull(self, asked: Asked, truth: Floats) -> tuple[Floats, Floats]:
+        """Return the expected slope, and −∂mean/∂t."""
 
     @abstractmethod
     def square(self, truth: Floats) -> Floats:
@@ -65,8 +61,8 @@ class Law(ABC):
     def curvature(self, predictor: Floats, truth: Floats) -> Floats:
         """Return the expected derivative of the slope at a point."""
 
-    def steeper(self, factor: float) -> Law:
-        """Return the law with a measured steepness; one that knows its own stays as it is."""
+    def steep(self, measured: float, off: Floats) -> Law:
+        """Return the law with the steepness that was measured where predictors were off by this; one that knows its own stays."""
         return self
 
 
@@ -94,13 +90,11 @@ class LabelLaw(Law):
         flat = predictors.reshape(-1, shape[-1])
         return tuple((self.slope(side) @ weight).reshape(*shape[:-1], 1) for side in (flat, -flat))
 
-    def mean(self, asked: Asked, truth: Floats) -> Floats:  # noqa: D102
-        up, down = asked
-        return np.asarray(expit(truth) * (up + down) - down)
-
-    def pull(self, asked: Asked, truth: Floats) -> Floats:  # noqa: D102
-        p = expit(truth)
-        return np.asarray(-(asked[0] + asked[1]) * (p * (1 - p)))
+    def mean_and_pull(self, asked: Asked, truth: Floats) -> tuple[Floats, Floats]:  # noqa: D102
+        both, down = asked[0] + asked[1], asked[1]
+        p = -logistic_slope(-truth)
+        mean = p * both
+        return mean - down, p * mean - mean
 
     def square(self, truth: Floats) -> Floats:  # noqa: D102
         p = expit(truth)
@@ -135,18 +129,20 @@ class ResidualLaw(Law):
         total, summed = np.stack(totals, axis=-1), np.stack(sums, axis=-1)
         return np.divide(summed, total, out=np.zeros_like(summed), where=total > 0), total
 
-    def mean(self, asked: Asked, truth: Floats) -> Floats:  # noqa: D102
-        return self._over_points(asked, truth, lambda limit, x: limit * x / np.sqrt(1 + x * x))
-
-    def pull(self, asked: Asked, truth: Floats) -> Floats:  # noqa: D102
-        return self._over_points(asked, truth, lambda limit, x: self.steepness * (1 + x * x) ** -1.5)
-
-    def _over_points(self, asked: Asked, truth: Floats, of: Callable[[Floats, Floats], Floats]) -> Floats:
+    def mean_and_pull(self, asked: Asked, truth: Floats) -> tuple[Floats, Floats]:  # noqa: D102
         predictors, shares = asked
-        total = np.zeros(np.broadcast_shapes(truth.shape, (*predictors.shape[:-1], 1)))
+        mean, pull = np.zeros_like(truth), np.zeros_like(truth)
         for node in range(NODES):
-            total += shares[..., node, None] * of(*self._scaled(predictors[..., node, None] - truth))
-        return total
+            off, share = predictors[..., node, None] - truth, shares[..., node, None]
+            x = off * np.where(off > 0, self.steepness / self.above, self.steepness / self.below)
+            root = 1 / np.sqrt(1 + x * x)
+            off *= root  # L·x/√(1 + x²) is c·v/√(1 + x²)
+            off *= share
+            mean += off
+            np.multiply(root * root, root, out=root)
+            root *= share
+            pull += root
+        return self.steepness * mean, self.steepness * pull
 
     def square(self, truth: Floats) -> Floats:
         """Its largest value; what is measured takes its place."""
@@ -155,8 +151,11 @@ class ResidualLaw(Law):
     def curvature(self, predictor: Floats, truth: Floats) -> Floats:  # noqa: D102
         return np.asarray(self.steepness * (1 + self._scaled(predictor - truth)[1] ** 2) ** -1.5)
 
-    def steeper(self, factor: float) -> Law:  # noqa: D102
-        return replace(self, steepness=self.steepness * factor)
+    def steep(self, measured: float, off: Floats) -> Law:
+        """The measured one, and up to half as much again for what is lost where the slope has begun to level off."""
+        plain = replace(self, steepness=max(measured, 1e-9))
+        lost = plain.steepness / max(float(np.mean(plain.curvature(off, np.zeros_like(off)))), 1e-12)
+        return replace(plain, steepness=plain.steepness * min(lost, 1.5))
 
 
 @dataclass(frozen=True)
@@ -171,11 +170,9 @@ class CountLaw(Law):
     def averaged(self, predictors: Floats, shares: Floats) -> Asked:  # noqa: D102
         return ((expit(predictors - math.log(self.loss.dispersion)) @ (shares / shares.sum()))[..., None],)
 
-    def mean(self, asked: Asked, truth: Floats) -> Floats:  # noqa: D102
-        return np.asarray(self.loss.dispersion * asked[0] - self._count(truth) * (1 - asked[0]))
-
-    def pull(self, asked: Asked, truth: Floats) -> Floats:  # noqa: D102
-        return np.asarray(np.where(truth < math.log(self.loss.cap), self._count(truth), 0.0) * (1 - asked[0]))
+    def mean_and_pull(self, asked: Asked, truth: Floats) -> tuple[Floats, Floats]:  # noqa: D102
+        counted = self._count(truth) * (1 - asked[0])
+        return self.loss.dispersion * asked[0] - counted, np.where(truth < math.log(self.loss.cap), counted, 0.0)
 
     def square(self, truth: Floats) -> Floats:
         """The information: a likelihood's score varies by its expected curvature."""

@@ -11,6 +11,7 @@ moment exact. All of it is post-processing of answers.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr, ndtri, owens_t
@@ -18,7 +19,7 @@ from scipy.special import ndtr, ndtri, owens_t
 from gibbsafe._types import Floats
 from gibbsafe.domains.row_shape import RowShape
 
-__all__ = ["normals", "pseudo_rows", "second_moment", "symmetric"]
+__all__ = ["Unseen", "normals", "pseudo_rows", "second_moment", "symmetric"]
 
 #: Eigenvalues of the moment are at least this share of their mean; rounds in which the copula's correlations are matched.
 FLOOR, ROUNDS = 1e-3, 3
@@ -47,6 +48,49 @@ def second_moment(noisy: Floats, scale: float, shape: RowShape, rows: float) -> 
     kept = np.maximum.accumulate(values - spread**2 * correction)
     kept = np.maximum(kept, FLOOR * rows * _mean_square(shape) / size)
     return _structured((vectors * kept) @ vectors.T, shape, rows)[0]
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Directions of rows that the noisy moment does not tell apart: how many, and how uneven their eigenvalues are."""
+
+    count: int
+    unevenness: float  # standard deviation over mean
+
+    @classmethod
+    def of(cls, noisy: Floats, scale: float, shape: RowShape, rows: float) -> Unseen:
+        """See by the eigenvalues of the features' correlations: their own variances are told by the diagonal.
+
+        Noise t on variances of about v spreads u equal eigenvalues by a variance of about (t/v)²(u + 1)/2, within (t/v)√(2u). An
+        eigenvalue farther than that from the mean of the rest is seen; the excess of the variance is the rest's own.
+        """
+        known, _ = _structured(noisy, shape, rows)
+        features = shape.features
+        covariance = known[:features, :features].copy()
+        if shape.constant is not None:
+            mean = known[:features, -1] / (rows * shape.constant)
+            covariance -= rows * np.outer(mean, mean)
+        variance = np.maximum(np.diag(covariance), scale)
+        values = np.linalg.eigvalsh(covariance / np.sqrt(np.outer(variance, variance)))
+        noise = scale / float(np.exp(np.log(variance).mean()))
+        count = features
+        while count > 1 and values[count - 1] > values[: count - 1].mean() + noise * math.sqrt(2 * count):
+            count -= 1
+        rest = values[:count]
+        excess = max(float(rest.var(ddof=1)) - noise**2 * (count + 1) / 2, 0.0) if count > 1 else noise**2
+        return cls(count, math.sqrt(excess) / max(float(rest.mean()), FLOOR))
+
+    def drawn(self, moment: Floats, generator: np.random.Generator) -> Floats:
+        """Return the moment with the unseen eigenvalues multiplied by gamma factors of mean 1 and this unevenness."""
+        shape = 1 / max(self.unevenness, 1e-3) ** 2
+        values, vectors = np.linalg.eigh(moment)
+        values[: self.count] *= np.maximum(generator.gamma(shape, 1 / shape, self.count), FLOOR)
+        return np.asarray((vectors * values) @ vectors.T)
+
+    def share(self, moment: Floats) -> Floats:
+        """Return for each parameter how much of it lies in directions that were not seen, 0 to 1."""
+        vectors = np.linalg.eigh(moment)[1][:, : self.count]
+        return np.asarray((vectors**2).sum(axis=1) * self.unevenness**2 / (1 + self.unevenness**2))
 
 
 def _mean_square(shape: RowShape) -> float:

@@ -57,9 +57,8 @@ class Expectation:
 
     def scores(self, asked: Asked, truth: Floats) -> tuple[Floats, Floats]:
         """Return F (designs, parameters, chains) at truths of that shape, and the pull of every row."""
-        predictors = np.matmul(self.rows, truth)
-        mean = np.matmul(self.transposed, self.weight * self.law.mean(asked, predictors))
-        return mean, self.weight * self.law.pull(asked, predictors)
+        mean, pull = self.law.mean_and_pull(asked, np.matmul(self.rows, truth))
+        return np.matmul(self.transposed, self.weight * mean), self.weight * pull
 
     def jacobian(self, pull: Floats) -> Floats:
         """Return −∂F/∂θ (designs, parameters, parameters) by the pulls of one chain."""
@@ -82,11 +81,16 @@ class Fit:
     evidence: float
 
 
-def best_fit(expectation: Expectation, observed: Observation, unit: float, start: Floats) -> Fit:
-    """Return the fit under the prior of largest evidence, its point the mean of all fits weighted by their evidence."""
+def best_fit(expectation: Expectation, observed: Observation, unit: float, start: Floats, near: float | None = None) -> Fit:
+    """Return the fit under the prior of largest evidence, its point the mean of all fits weighted by their evidence.
+
+    ``near`` is a standard deviation already found for nearly the same answers: only those about it are tried.
+    """
     asked = expectation.asked(observed.points, observed.shares)
     tried: list[Fit] = []
     for deviation in DEVIATIONS:
+        if near is not None and not 0.4 < deviation * unit / near < 2.5:
+            continue
         tried.append(_fit(expectation, asked, observed, deviation * unit, start))
         start = tried[-1].point
         if tried[-1].evidence < max(fit.evidence for fit in tried) - NEGLIGIBLE:
@@ -110,16 +114,16 @@ def _fit(expectation: Expectation, asked: Asked, observed: Observation, deviatio
         if step in (0, 2, 5):
             variance = observed.variance + expectation.noise(truth)[0]
             inverse = np.linalg.inv(variance)
-        value, off, pull = residual(truth, inverse)
+            value, off, pull = residual(truth, inverse)
         slopes = expectation.jacobian(pull)[0]
         move = np.linalg.solve(slopes @ inverse @ slopes + prior * identity, slopes @ inverse @ off + prior * truth[0, :, 0])
-        size = 1.0
-        while size > 1e-3 and residual(truth - size * move[None, :, None], inverse)[0] > value + 1e-9:
+        size, before = 1.0, value
+        while (tried := residual(truth - size * move[None, :, None], inverse))[0] > before + 1e-9 and size > 1e-3:
             size /= 3
         truth = truth - size * move[None, :, None]
-        if np.abs(size * move).max() < 1e-5 * (deviation + np.abs(truth).max()):
+        value, off, pull = tried
+        if np.abs(size * move).max() < 1e-4 * (deviation + np.abs(truth).max()):
             break
-    value, off, pull = residual(truth, inverse)
     slopes = expectation.jacobian(pull)[0]
     precision = slopes @ inverse @ slopes
     curved = np.linalg.slogdet(precision + prior * identity)[1]

@@ -13,14 +13,14 @@ from gibbsafe.domains.row_shape import RowShape
 from gibbsafe.losses.base import Loss
 from gibbsafe.posteriors.stage import ScoreRule
 from gibbsafe.samplers.expected_scores import has_law, law_of
-from gibbsafe.samplers.pseudo_rows import normals, pseudo_rows, second_moment
+from gibbsafe.samplers.pseudo_rows import Unseen, normals, pseudo_rows, second_moment, symmetric
 from gibbsafe.samplers.score_fit import Expectation, Fit, Observation, best_fit
 from gibbsafe.samplers.score_path import ScorePath
 
 if TYPE_CHECKING:
     from gibbsafe.samplers.noisy_scores import Answers
 
-__all__ = ["FACTS", "Public", "expectation_of", "fit_of", "fitted", "minimisers", "misfit_of", "observed"]
+__all__ = ["FACTS", "Public", "expectation_of", "fit_of", "fitted", "minimisers", "misfit_of", "observed", "unseen_share"]
 
 #: Pseudo-rows of a design; rounds in which measured steepness and fit are brought together.
 ROWS, ROUNDS = 512, 2
@@ -69,18 +69,28 @@ def rows_behind(public: Public, answers: Answers) -> float:
     return max(float(answers.facts[2]) * math.sqrt(FACTS) / public.loss.lipschitz, 1.0)
 
 
-def expectation_of(public: Public, answers: Answers, normal: Floats, noise: Floats | None = None) -> Expectation:
-    """Return expected scores over one design of pseudo-rows; ``noise`` is added to the moment and taken out again."""
+def expectation_of(public: Public, answers: Answers, normal: Floats, generator: np.random.Generator | None = None) -> Expectation:
+    """Return expected scores over one design of pseudo-rows; a generator varies their moment by what its noise leaves open."""
     assert public.shape is not None
     n, bound = rows_behind(public, answers), public.loss.lipschitz
     moment = np.full((1, 1), n * (public.shape.constant or 1.0) ** 2)
     if answers.moment is not None:
         scale = public.moment_scale / bound
         moment = second_moment(answers.moment / bound, scale, public.shape, n)
-        if noise is not None:
-            moment = second_moment(moment + scale * noise, scale, public.shape, n)
+        if generator is not None:
+            moment = second_moment(moment + scale * symmetric(generator, len(moment)), scale, public.shape, n)
+            moment = Unseen.of(answers.moment / bound, scale, public.shape, n).drawn(moment, generator)
     rows = pseudo_rows(moment, public.shape, n, normal)
     return Expectation(rows[None], law_of(public.loss, public.rule.clip), n)
+
+
+def unseen_share(public: Public, answers: Answers) -> Floats | float:
+    """Return for each parameter how much of it lies in directions of rows that the noisy moment does not show."""
+    if answers.moment is None or public.shape is None:
+        return 0.0
+    n, bound = rows_behind(public, answers), public.loss.lipschitz
+    noisy, scale = answers.moment / bound, public.moment_scale / bound
+    return Unseen.of(noisy, scale, public.shape, n).share(second_moment(noisy, scale, public.shape, n))
 
 
 def observed(public: Public, answers: Answers, path: ScorePath, misfit: float = 0.0) -> Observation:
@@ -106,7 +116,7 @@ def fit_of(public: Public, expectation: Expectation, answers: Answers, path: Sco
         if answers.facts is not None:
             _measured(public, expectation, answers.facts, path.point, found.point)
         seen = observed(public, answers, path, misfit_of(public, expectation, answers, path, found.point))
-        found = best_fit(expectation, seen, public.unit, found.point)
+        found = best_fit(expectation, seen, public.unit, found.point, found.deviation)
     return found
 
 
@@ -114,7 +124,7 @@ def misfit_of(public: Public, expectation: Expectation, answers: Answers, path: 
     """Return the variance by which the path's mean answer and the last one disagree beyond their noise, where both are there.
 
     The data's own noise is common to both and cancels nearly; what is left shows a law or rows that are not quite the data's, to
-    which a path far from the truth is sensitive and a score at the fit is not.
+    which a path far from the truth is sensitive and a score at the fit is not. One parameter is enough, an intercept say.
     """
     if answers.last is None or answers.asked is None:
         return 0.0
@@ -125,8 +135,10 @@ def misfit_of(public: Public, expectation: Expectation, answers: Answers, path: 
     there, _ = expectation.scores(expectation.asked(answers.asked[None], np.ones(1)), at)
     apart = (shares @ answers.scores / total - along[0, :, 0]) - (answers.last - there[0, :, 0])
     noise = (1 / total + 1 / public.rule.point) / public.beta
-    square = float(apart @ apart) / size
-    return square - noise if square > noise * (1 + (2 / size) ** 0.5) else 0.0
+    square, largest = float(apart @ apart) / size, float(np.max(apart**2))
+    over = square if square > noise * (1 + math.sqrt(2 / size)) else 0.0
+    over = max(over, largest if largest > noise * (6 + 2 * math.log(size)) else 0.0)
+    return max(over - noise, 0.0)
 
 
 def _measured(public: Public, expectation: Expectation, facts: Floats, point: Floats, truth: Floats) -> None:
@@ -136,9 +148,7 @@ def _measured(public: Public, expectation: Expectation, facts: Floats, point: Fl
     kernel = public.rule.kernel
     steep = share[1] * (1 / kernel if kernel else loss.smoothness)
     at, there = rows @ point, rows @ truth
-    expected = float(np.mean(law.curvature(at, there)))
-    factor = float(np.clip(steep / max(expected, 1e-12), 0.25, 4.0))
-    expectation.law = law.steeper(factor)
+    expectation.law = law = law.steep(steep, at - there)
     square = float(np.mean(law.square(at[None, :, None])))
     expectation.dispersion = float(np.clip(share[0] * loss.lipschitz**2 / max(square, 1e-12), 0.05, 4.0))
 
