@@ -227,10 +227,11 @@ def main() -> None:
     from coverage_report import markdown
 
     sizes = {"settings": (110, 10), "releases": (200, 6)}
-    chosen = arguments(__doc__, sizes, seed=SEED, texts={"cells": "numbers of single cells, such as 3,17,42"})
+    texts = {"cells": "numbers of single cells, such as 3,17,42"}
+    chosen = arguments(__doc__, sizes, seed=SEED, settings={"workers": 1}, texts=texts)
     part = Part("coverage", (chosen.settings, chosen.releases, chosen.seed), watched=watched)
     numbers = units(chosen)
-    outcomes, seconds = part.run(numbers, partial(one, chosen), workers=1, minutes=chosen.minutes)
+    outcomes, seconds = part.run(numbers, partial(one, chosen), workers=chosen.workers, minutes=chosen.minutes)
     done = [(number, *found) for number, found in zip(numbers, outcomes, strict=True) if found is not None]
     finish(chosen, markdown(done, chosen, seconds), outcomes)
 
