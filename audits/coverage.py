@@ -51,7 +51,8 @@ TABLES = (("Adult", 1.0), ("digits", 1.0), ("digits", 3.0))
 @dataclass(frozen=True)
 class Outcome:
     """What a cell gave: per parameter the share covered, width over the oracle's, how often it was called decided, and the
-    share covered where it was; of other intervals mean coverage and mean width over the oracle's."""
+    share covered where it was; of other intervals mean coverage and mean width over the oracle's; processor seconds, and those of
+    asking releases for intervals."""
 
     signal: float
     distance: float
@@ -63,6 +64,7 @@ class Outcome:
     holds_mean: bool
     others: dict[str, tuple[float, float]]
     seconds: float
+    asking: float
     note: str = ""
 
 
@@ -114,11 +116,13 @@ def measured(cell: Cell, population: Population, releases: int, seed: list[int])
     plan, note = plan_of(cell, population)
     truth, z = population.original, float(ndtri((1 + LEVEL) / 2))
     oracle, plain = (2 * z * each for each in population.deviations(cell.n, cell.epsilon))
-    ours, others, decided, holds = Count(), dict[str, Count](), [], True
+    ours, others, decided, holds, asking = Count(), dict[str, Count](), [], True, 0.0
     for run in range(releases):
         data = population.sample(cell.n, np.random.default_rng([*seed, run, 0]))
         release = plan.release(data, generator=np.random.default_rng([*seed, run, 1]), progress=False)
+        asked = time.process_time()
         lower, upper, share, mean = intervals_of(release)
+        asking += time.process_time() - asked
         ours.add(lower, upper, truth)
         decided.append(share >= DECIDED)
         holds &= mean is None or bool(np.all((lower <= mean) & (mean <= upper)))
@@ -141,6 +145,7 @@ def measured(cell: Cell, population: Population, releases: int, seed: list[int])
         holds_mean=holds,
         others={name: count.means(oracle) for name, count in others.items()},
         seconds=time.process_time() - started,
+        asking=asking,
         note=note,
     )
 
@@ -202,10 +207,13 @@ def one(chosen: Any, number: int) -> tuple[Cell, Outcome | str]:
         cell = cells(chosen.seed, chosen.settings)[number]
         population = population_of(cell, chosen.seed * 1000 + number)
     releases = max(2, chosen.releases // 2) if cell.n >= 100_000 else chosen.releases
-    outcome = measured(cell, population, releases, [chosen.seed, number])
+    try:
+        outcome = measured(cell, population, releases, [chosen.seed, number])
+    except gs.GibbsafeError as error:
+        return cell, f"refused: {error}"
     sys.stderr.write(
         f"{number}: {cell}: coverage {outcome.covered.mean():.3f}, least {outcome.covered.min():.2f}, "
-        f"width {outcome.widths.mean():.2f}, {outcome.seconds:.0f} s\n"
+        f"width {np.nanmean(outcome.widths):.2f}, {outcome.seconds:.0f} s, {outcome.asking:.0f} s of it for intervals\n"
     )
     return cell, outcome
 
@@ -221,10 +229,11 @@ def main() -> None:
     from coverage_report import markdown
 
     sizes = {"settings": (110, 10), "releases": (200, 6)}
-    chosen = arguments(__doc__, sizes, seed=SEED, texts={"cells": "numbers of single cells, such as 3,17,42"})
+    texts = {"cells": "numbers of single cells, such as 3,17,42"}
+    chosen = arguments(__doc__, sizes, seed=SEED, settings={"workers": 1}, texts=texts)
     part = Part("coverage", (chosen.settings, chosen.releases, chosen.seed), watched=watched)
     numbers = units(chosen)
-    outcomes, seconds = part.run(numbers, partial(one, chosen), workers=1, minutes=chosen.minutes)
+    outcomes, seconds = part.run(numbers, partial(one, chosen), workers=chosen.workers, minutes=chosen.minutes)
     done = [(number, *found) for number, found in zip(numbers, outcomes, strict=True) if found is not None]
     finish(chosen, markdown(done, chosen, seconds), outcomes)
 

@@ -62,7 +62,8 @@ class Cell:
     @property
     def affordable(self) -> bool:
         """Posterior draws cost most: few records and columns, and fewer records at large ε."""
-        return self.draws == 0 or (self.n <= (3000 if self.epsilon > 1 else 10_000) and self.d <= 10)
+        most = 10_000 if self.epsilon <= 1 else 3000 if self.epsilon <= 3 else 1000
+        return self.draws == 0 or (self.n <= most and self.d <= 10)
 
     def __str__(self) -> str:
         what = "estimate" if self.draws == 0 else f"{self.draws} draw{'s' * (self.draws > 1)}"

@@ -169,11 +169,11 @@ def misses(rows: list[Row]) -> list[str]:
 def markdown(done: list[tuple[int, Cell, Any]], chosen: Any, seconds: float) -> str:
     """The whole report."""
     rows = [row for row in done if not isinstance(row[2], str)]
-    skipped = [f"{cell.design}: {outcome}" for _, cell, outcome in done if isinstance(outcome, str)]
+    skipped = [f"- {number}: {cell}: {outcome}" for number, cell, outcome in done if isinstance(outcome, str)]
     notes = sorted({found.note for *_, found in rows if found.note})
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("gibbsafe", "numpy", "scipy"))
     clean = sum(not missed(cell, found) for _, cell, found in rows)
-    releases = sum(found.releases for *_, found in rows)
+    releases, asking = sum(found.releases for *_, found in rows), sum(found.asking for *_, found in rows)
     intro = f"""Written by `{chosen.command}`: how often nominal 90 % intervals of `Release.population` hold the true parameter
 (δ = 1e-6, replace-one, default settings; posterior draws keep half of the budget for intervals). {len(rows)} cells, {releases:,}
 releases, each of a fresh data set. Models, sizes, ε, the place of θ* (D = 3√p in scaled units, p parameters), the law of the
@@ -193,7 +193,7 @@ fit without privacy, *draws' own* the draws for a posterior, *bootstrap* five pr
         "",
         *whole(rows),
         "",
-        *([f"Not run: {'; '.join(skipped)}.", ""] if skipped else []),
+        *(["Cells without intervals:", "", *skipped, ""] if skipped else []),
         *([f"Note: {'; '.join(notes)}", ""] if notes else []),
         "## Cells that miss a target",
         "",
@@ -203,6 +203,7 @@ fit without privacy, *draws' own* the draws for a posterior, *bootstrap* five pr
         "",
         *every_cell(rows),
         "",
-        f"{datetime.date.today()}, Python {platform.python_version()}, {versions}, {seconds:.0f} seconds of one core.",
+        f"{datetime.date.today()}, Python {platform.python_version()}, {versions}, {seconds:.0f} seconds of one core,",
+        f"{asking:.0f} of them for asking releases for intervals.",
     ]
     return "\n".join(parts) + "\n"

@@ -97,7 +97,7 @@ def test_a_cell_is_measured_and_reported(cells, coverage, monkeypatch):
 
 def test_targets_are_those_of_the_cell(cells, coverage):
     report = load("coverage_report")
-    good = {"signal": 50.0, "distance": 0.3, "releases": 200, "holds_mean": True, "others": {}, "seconds": 1.0}
+    good = {"signal": 50.0, "distance": 0.3, "releases": 200, "holds_mean": True, "others": {}, "seconds": 1.0, "asking": 0.5}
     four = {name: np.full(4, value) for name, value in (("covered", 0.9), ("widths", 1.2), ("called", 1.0))}
     outcome = coverage.Outcome(**good, **four, covered_if_called=np.full(4, 0.9))
     near, far = made(cells), made(cells, design="ill-conditioned")
