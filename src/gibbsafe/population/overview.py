@@ -25,9 +25,10 @@ class Overview:
         of: ``"population"``, the true parameter, or ``"draws"``, the released ones.
         names: the parameters.
         draws: (draws, parameters), those that are shown.
-        intervals: of the true parameter, or the central ones of the draws; None where one draw is all there is.
+        intervals: of the true parameter, or the central ones of the draws; None where draws are too few for any.
         decided_by_data: per parameter, from 0 to 1; None where that is not known.
         notes: what a reader should know, in plain sentences.
+        sampled: whether the draws are many, and draws of what ``of`` says; where not, their spread says nothing of it.
     """
 
     of: str
@@ -36,6 +37,7 @@ class Overview:
     intervals: Intervals | None
     decided_by_data: Floats | None
     notes: tuple[str, ...]
+    sampled: bool = True
 
     @property
     def mean(self) -> Floats:
@@ -44,13 +46,13 @@ class Overview:
 
     @property
     def sd(self) -> Floats | None:
-        """The standard deviation of the draws, denominator N − 1; None for a single draw."""
-        return None if len(self.draws) < 2 else np.asarray(self.draws.std(axis=0, ddof=1))
+        """The standard deviation of the draws, denominator N − 1; None where it says nothing."""
+        return None if not self.sampled else np.asarray(self.draws.std(axis=0, ddof=1))
 
     @property
     def positive(self) -> Floats | None:
-        """The share of draws above 0; None for a single draw."""
-        return None if len(self.draws) < 2 else np.asarray((self.draws > 0).mean(axis=0))
+        """The share of draws above 0; None where it says nothing."""
+        return None if not self.sampled else np.asarray((self.draws > 0).mean(axis=0))
 
     def to_dict(self) -> JSON:
         """Return plain data, one mapping from parameter to number each."""
@@ -94,15 +96,15 @@ def _of_truth(release: Release, level: float) -> Overview:
         found = release.population()
         return Overview("population", found.names, found.draws, found.interval(level), found.decided_by_data, found.words())
     known = intervals(release, level)
-    return Overview("population", known.names, release.draws, known, None, ())
+    return Overview("population", known.names, release.draws, known, None, (), sampled=False)
 
 
 def _of_draws(release: Release, level: float, notes: tuple[str, ...]) -> Overview:
     draws, found = release.draws, None
-    if len(draws) > 1:
+    if enough := len(draws) * (1 - level) / 2 > 1 - 1e-9:  # a draw beyond either end
         lower, upper = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
         mean = draws.mean(axis=0)
         tempered = ("they describe the released posterior, which is wider than the data's uncertainty and pulled to the prior",)
         ends = np.minimum(lower, mean), np.maximum(upper, mean)
         found = Intervals(level, release.parameters, *ends, {}, False, tempered)
-    return Overview("draws", release.parameters, draws, found, None, notes)
+    return Overview("draws", release.parameters, draws, found, None, notes, sampled=enough)
