@@ -1,4 +1,4 @@
-"""Rows made of a noisy second moment: the moment is matched, declared structure is exact, and less noise is left than was put in."""
+"""Rows made of a noisy second moment: the moment matched, declared structure exact, less noise left than was put in."""
 
 import numpy as np
 import pytest

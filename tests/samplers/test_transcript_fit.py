@@ -46,7 +46,9 @@ def minimiser(model, data):
     def loss(theta):
         return float(np.sum(model.loss.value(rows @ theta, targets))) / N
 
-    start = minimize(loss, np.zeros(model.parameters), method="Nelder-Mead", options={"maxiter": 1500, "fatol": 1e-9, "xatol": 1e-5})
+    start = minimize(
+        loss, np.zeros(model.parameters), method="Nelder-Mead", options={"maxiter": 1500, "fatol": 1e-9, "xatol": 1e-5}
+    )
     return model.to_original(start.x)[0]
 
 
