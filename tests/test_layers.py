@@ -27,6 +27,8 @@ DOORS = {
     ("planning.plans", "Plan.release"): "release",
     ("release.releases", "Release.answer"): "queries",
     ("release.releases", "Release.interval"): "population",
+    ("release.releases", "Release.population"): "population",
+    ("release.releases", "Release._population"): "population",
     ("release.releases", "Release.simulate"): "queries",
 }
 #: Modules that need what an installation may lack, and are therefore imported inside functions.

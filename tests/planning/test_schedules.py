@@ -19,6 +19,8 @@ BUDGET = gs.Budget(1.0, 1e-6)
 
 def make(dimension=3, n=5000, budget=BUDGET, **options):
     options = {"adjacency": "replace-one", "purpose": "estimate"} | options
+    if options["purpose"] == "estimate":
+        options = {"mechanism": "stages"} | options
     return gs.plan(LogisticRegression(dimension=dimension), budget, n=n, **options)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
-from gibbsafe.planning.scores import UNCERTAINTY
+from gibbsafe.planning.scores import FOR_FIT, UNCERTAINTY, kept_by
 
 M = gs.models
 BUDGET = gs.Budget(1.0, 1e-6)
@@ -44,7 +44,9 @@ def test_every_model_with_bounded_scores_can_be_estimated_so(name, adjacency):
 def test_shares_are_what_was_asked(uncertainty):
     rule = estimate(uncertainty=uncertainty).scores
     kept = UNCERTAINTY if uncertainty == "auto" else uncertainty
-    assert rule.moment + rule.point == pytest.approx(kept) or (kept == 0 and rule.point == 0)
+    assert kept_by(rule) == pytest.approx(kept)
+    assert rule.path == pytest.approx(1 - kept if kept else 1 - sum(FOR_FIT))
+    assert min(rule.moment, rule.facts) > 0
     assert gs.Plan.from_json(estimate(uncertainty=uncertainty).to_json()).scores == rule
 
 
@@ -64,7 +66,8 @@ def test_other_mechanisms_stay():
     stages = estimate(mechanism="stages")
     assert (stages.mechanism, len(stages.stages)) == ("stages", 16)
     assert gs.Plan.from_json(stages.to_json()) == stages
-    assert estimate(mechanism="auto") == stages
+    assert estimate(mechanism="auto") == estimate()
+    assert estimate(mechanism="auto", draws=3).mechanism == "stages"
     assert estimate(mechanism="auto", sampler="langevin").mechanism == "stages"
     assert gs.plan(BOUNDED["logistic"], BUDGET, n=50, adjacency="replace-one").mechanism == "draws"
 
@@ -95,7 +98,7 @@ def test_the_number_of_scores_follows_the_signal_and_is_capped():
         ({"prior_radius": 2.0}, "'stages' with a sampler"),
         ({"mechanism": "stages", "uncertainty": 0.2}, "uncertainty"),
         ({"prior": 1.0}, "prior"),
-        ({"inverse_temperature": 0.1}, "inverse_temperature"),
+        ({"inverse_temperature": 0.1}, "temperature of your own"),
     ],
 )
 def test_refusals_name_the_thing_and_the_remedy(options, words):

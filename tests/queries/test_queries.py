@@ -183,3 +183,55 @@ def test_a_model_without_classes_needs_a_chance():
     made = plan.release(np.zeros((50, 1)), generator=np.random.default_rng(1), progress=False)
     with pytest.raises(gs.GibbsafeError, match="has no classes"):
         made.answer(queries.predictive(np.zeros((1, 1))))
+
+
+@pytest.fixture(scope="module")
+def estimate():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, (400, 2))
+    y = (X[:, 0] + rng.normal(0, 0.3, 400) > 0).astype(int)
+    model = gs.models.LogisticRegression(dimension=2, radius=1.0)
+    plan = gs.plan(model, gs.Budget(8.0, 1e-6), n=400, adjacency="replace-one", purpose="estimate")
+    return plan.release((X, y), generator=np.random.default_rng(1), progress=False)
+
+
+def test_questions_to_an_estimate_are_about_the_true_parameter(estimate):
+    truth = estimate.population()
+    assert estimate.tells_population
+    mean = estimate.answer(queries.mean())
+    assert (mean.of, mean.draws) == ("population", 1000)
+    assert mean.value == pytest.approx(truth.mean)
+    assert mean.to_dict()["of"] == "population"
+    ends = estimate.answer(queries.credible_interval(0.9)).value
+    assert ends == pytest.approx(np.column_stack([truth.interval(0.9).lower, truth.interval(0.9).upper]))
+    assert estimate.answer(queries.probability("x0 > 0")).value == pytest.approx(truth.positive[0])
+    assert estimate.answer(queries.probability("x0 > 0")).error is None  # chains are not independent draws
+    table = {"act": {"up": 1.0, "down": 0.0}, "wait": {"up": 0.5, "down": 0.5}}
+    assert estimate.answer(queries.decision(table, {"up": "x0 > 0", "down": "x0 <= 0"})).value == "act"
+    assert "true parameter" in str(mean)
+
+
+@pytest.mark.parametrize(
+    "query", [queries.mean(of="draws"), queries.mean("x0", of="draws"), queries.probability("x0 > 0", of="draws")]
+)
+def test_released_draws_are_asked_by_name(estimate, query):
+    assert estimate.answer(query).of == "draws"
+    assert estimate.answer(query, of="population").of == "population"
+    assert estimate.answer(queries.mean(), of="draws").value == pytest.approx(estimate.draws[0])
+
+
+def test_draws_stay_the_default_of_draws(many, single):
+    assert many.answer(queries.mean()).of == "draws"
+    assert many.answer(queries.mean(), of="population").value == pytest.approx(many.population().mean)
+    with pytest.raises(gs.PremiseError, match="show no curvature"):
+        single.answer(queries.mean(of="population"))
+    with pytest.raises(gs.ParameterError, match="of = 'truth': must be one of population, draws"):
+        many.answer(queries.mean(), of="truth")
+
+
+@pytest.mark.parametrize("of", ["draws", "population"])
+@pytest.mark.parametrize("level", [0.01, 0.5, 0.9])
+def test_every_interval_holds_the_mean_of_its_draws(many, of, level):
+    ends, mean = many.answer(queries.credible_interval(level), of=of).value, many.answer(queries.mean(), of=of).value
+    assert (ends[:, 0] <= mean).all()
+    assert (mean <= ends[:, 1]).all()

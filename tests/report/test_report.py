@@ -100,6 +100,38 @@ def test_thousands_of_parameters_do_not_blow_up_the_page():
     assert len(page) < 600_000
     assert "2,992 more" in page
     assert "of 3,000" in page
+    assert "No interval for the true parameter" in page
+
+
+@pytest.fixture(scope="module")
+def estimate():
+    model = gs.models.LogisticRegression(dimension=3, feature_names=("age", "dose", "ward"))
+    generator = np.random.default_rng(0)
+    X = generator.uniform(-0.5, 0.5, (2000, 3))
+    return release_of(model, 2000, (X, (X[:, 0] > 0).astype(int)), purpose="estimate")
+
+
+def test_an_estimate_shows_a_posterior(estimate):
+    page = render(estimate, level=0.8)
+    for words in ("estimate of 4 parameters", "noisy scores behind it", "how probable each value", "chance of being above 0"):
+        assert words in page
+    assert "decided by the data" in page
+    assert "One draw" not in page
+    assert "inverse temperature 0" not in page.split("Technical details")[0]
+    assert page.count("<svg") == 4
+
+
+def test_words_about_what_the_data_do_not_say(estimate):
+    little = release_of(estimate.plan.model, 5, (np.zeros((5, 3)), np.arange(5) % 2), purpose="estimate")
+    assert any(words in render(little) for words in ("The data say little about", "Data and prior both speak of"))
+
+
+def test_dots_lie_on_their_bars(estimate):
+    from gibbsafe.population import overview
+
+    for level in (0.05, 0.9):
+        shown = overview(estimate, level)
+        assert shown.intervals.covers(shown.mean).all()
 
 
 @pytest.mark.parametrize("draws", [1, 5])

@@ -1,6 +1,7 @@
 """Noisy scores of records: the sums themselves by plain Python, the law of the noise, and nothing that depends on order."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,17 +13,19 @@ from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.losses.calibrated import CalibratedScore
 from gibbsafe.posteriors.stage import ScoreRule, Stage
-from gibbsafe.samplers.noisy_scores import Records, ask
+from gibbsafe.samplers.noisy_scores import Records, ask, replay
+from gibbsafe.samplers.transcript_fit import Public
 
 M = gs.models
 N = 300
-OWN = ScoreRule(None, N, 1.0, 0.25, 4, 0.1, 0.2, False)
-CALIBRATED = ScoreRule(0.7, N, 1.0, 0.25, 4, 0.1, 0.2, False)
+OWN = ScoreRule(None, N, 1.0, 0.25, 4, 0.1, 0.05, 0.15, False)
+CALIBRATED = replace(OWN, clip=0.7)
+KINKED = replace(OWN, kernel=0.5)
 MODELS = {
     "logistic": (M.LogisticRegression(dimension=3), OWN),
     "calibrated": (M.LogisticRegression(dimension=3), CALIBRATED),
     "pseudo-Huber": (M.PseudoHuberRegression(dimension=3, width=0.5), OWN),
-    "quantile": (M.QuantileRegression(dimension=3, quantile=0.3), OWN),
+    "quantile": (M.QuantileRegression(dimension=3, quantile=0.3), KINKED),
     "soft hinge": (M.SoftHinge(dimension=3, width=0.4), OWN),
 }
 
@@ -36,21 +39,30 @@ def blocks_of(name, seed=0):
     return model.encode((features, response), EncodingOptions("error", "float64"))
 
 
-def one_by_one(name, blocks, point):
-    """The score and the second moment, record by record."""
+def public_of(name, beta=0.04):
+    """What a fit may know, with a moment's noise of 0.7 times a score's."""
     model, rule = MODELS[name]
-    score, moment = np.zeros(4), np.zeros((4, 4))
+    return Public(rule, beta, model.loss, model.row_shape, 0.7, model.parameter_scale)
+
+
+def one_by_one(name, blocks, point):
+    """The score, the second moment, and how large and steep slopes are, record by record."""
+    model, rule = MODELS[name]
+    loss, score, moment, facts = model.loss, np.zeros(4), np.zeros((4, 4)), np.zeros(2)
     for k, row in enumerate(blocks.rows):
-        u = np.array([math.fsum(row * point)])
+        u, target = np.array([math.fsum(row * point)]), None if blocks.targets is None else blocks.targets[k : k + 1]
         weight = 1.0
         if rule.clip is None:
-            slope = model.loss.slope(u, None if blocks.targets is None else blocks.targets[k : k + 1])[0]
+            relative = loss.slope(u, target)[0] / loss.lipschitz
+            steep = max(0, 1 - abs(target[0] - u[0]) / 0.5) if rule.kernel else loss.curvature(u, target)[0] / loss.smoothness
         else:
+            calibrated = CalibratedScore(rule.clip)
             weight = math.fsum(row * row) ** (rule.clip - 1)
-            slope = CalibratedScore(rule.clip).slope(u)[0] * weight * model.loss.lipschitz
-        score += slope * row
-        moment += model.loss.lipschitz * weight * np.outer(row, row)
-    return score, moment
+            relative, steep = calibrated.slope(u.copy())[0], calibrated.curvature(u)[0] / calibrated.smoothness
+        score += loss.lipschitz * relative * weight * row
+        moment += loss.lipschitz * np.outer(row, row)
+        facts += loss.lipschitz / math.sqrt(2) * np.array([relative**2, steep])
+    return score, moment, facts
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -62,7 +74,8 @@ def test_sums_are_those_of_the_records(name, merged):
     assert not merged or given.weights is not None
     posterior = model.posterior(given, Stage(1.0, (1.0,) * 4, (0.0,) * 4, 1, scores=rule), np.zeros(4))
     records = Records(posterior.data, posterior.loss, rule)
-    score, moment = one_by_one(name, blocks, point)
+    score, moment, facts = one_by_one(name, blocks, point)
+    np.testing.assert_allclose(records.facts(point), facts, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(records.score(point), score, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(records.moment(), moment, rtol=1e-12, atol=1e-12)
 
@@ -83,6 +96,9 @@ def test_one_record_moves_a_score_by_at_most_twice_its_bound(name):
         ]
         assert max(np.linalg.norm(each.score(point)) for each in sums) <= bound * (1 + 1e-12)
         assert max(np.linalg.norm(each.moment()) for each in sums) <= bound * (1 + 1e-12)
+        counted = np.array([each.facts(point) for each in sums])
+        assert np.linalg.norm(counted, axis=1).max() <= bound * (1 + 1e-12)
+        assert counted.min() >= 0  # in the positive orthant: two of them are at most √2 times the bound apart
 
 
 def test_a_kink_is_not_crossed_by_where_a_row_stands():
@@ -102,27 +118,31 @@ def test_noise_has_the_stated_law():
     """Answers minus their sums, divided by their scales: standard normal (Kolmogorov–Smirnov, false alarm 1e-4)."""
     model, rule = MODELS["calibrated"]
     blocks, beta, ratio = blocks_of("calibrated"), 0.04, 0.7
-    stage = Stage(beta, (1.0,) * 4, (0.0,) * 4, 1, scores=rule)
+    stage, public = Stage(beta, (1.0,) * 4, (0.0,) * 4, 1, scores=rule), public_of("calibrated")
     posterior = model.posterior(blocks, stage, np.zeros(4))
     records, generator = Records(posterior.data, posterior.loss, rule), np.random.default_rng(5)
-    scores, lasts, diagonal, beside = [], [], [], []
-    for _ in range(300):
-        answers, path = ask(posterior, stage, ratio, generator)
+    scores, lasts, diagonal, beside, facts = [], [], [], [], []
+    for _ in range(100):
+        answers, _ = ask(posterior, stage, public, generator)
+        path = replay(rule, model.loss.lipschitz, answers, public.moment_scale)
         for point, share, answer in zip(path.points, path.shares, answers.scores, strict=True):
             scores.append((answer - records.score(point)) * math.sqrt(beta * share))
-        lasts.append((answers.last - records.score(path.point)) * math.sqrt(beta * rule.point))
+        lasts.append((answers.last - records.score(answers.asked)) * math.sqrt(beta * rule.point))
         noise = (answers.moment - records.moment()) * math.sqrt(beta * rule.moment) / ratio
         assert np.array_equal(answers.moment, answers.moment.T)
         diagonal.append(np.diag(noise))
         beside.append(noise[np.triu_indices(4, 1)] * math.sqrt(2))
-    for found in (scores, lasts, diagonal, beside):
+        facts.append((answers.facts - records.facts(path.point)) * math.sqrt(beta * rule.facts) / ratio)
+    for found in (scores, lasts, diagonal, beside, facts):
         assert kstest(np.concatenate(found), "norm").pvalue > 1e-4
 
 
 def test_answers_lie_on_a_grid_far_below_their_noise():
     model, rule = MODELS["logistic"]
     stage = Stage(0.04, (1.0,) * 4, (0.0,) * 4, 1, scores=rule)
-    answers, path = ask(model.posterior(blocks_of("logistic"), stage, np.zeros(4)), stage, 0.7, np.random.default_rng(6))
+    posterior, public = model.posterior(blocks_of("logistic"), stage, np.zeros(4)), public_of("logistic")
+    answers, _ = ask(posterior, stage, public, np.random.default_rng(6))
+    path = replay(rule, model.loss.lipschitz, answers, public.moment_scale)
     scale = 1 / math.sqrt(0.04 * path.shares[0])
     grid = 2.0 ** (math.floor(math.log2(scale)) - 30)
     assert np.array_equal(np.round(answers.scores[0] / grid) * grid, answers.scores[0])

@@ -13,7 +13,7 @@ from gibbsafe.samplers.noisy_scores import Answers, replay
 from gibbsafe.samplers.score_path import MOST_SCORES, ScorePath
 from gibbsafe.theorems.noisy_scores import REACH
 
-RULE = ScoreRule(clip=None, rows=100, ridge=1.0, slope=0.25, scores=10, moment=0.08, point=0.22, preconditioned=False)
+RULE = ScoreRule(clip=None, rows=100, ridge=1.0, slope=0.25, scores=10, moment=0.08, facts=0.02, point=0.2, preconditioned=False)
 
 
 def walk(path, answer):
@@ -26,18 +26,19 @@ def walk(path, answer):
 @settings(max_examples=40)
 @given(
     scores=st.integers(1, 60),
-    moment=st.floats(0, 0.5),
+    moment=st.floats(0, 0.4),
+    facts=st.floats(0, 0.1),
     point=st.floats(0, 0.49),
     size=st.sampled_from([0.0, 1.0, 1e3, 1e12, 1e300]),
     seed=st.integers(0, 10**6),
 )
-def test_shares_add_up_to_at_most_one_whatever_is_answered(scores, moment, point, size, seed):
+def test_shares_add_up_to_at_most_one_whatever_is_answered(scores, moment, facts, point, size, seed):
     rng = np.random.default_rng(seed)
-    rule = ScoreRule(None, 100, 1.0, 0.25, scores, moment, point, False)
+    rule = ScoreRule(None, 100, 1.0, 0.25, scores, moment, facts, point, False)
     with np.errstate(over="ignore", invalid="ignore"):
         path = walk(ScorePath(rule, 3), lambda *_: size * rng.standard_normal(3))
-    assert math.fsum([*path.shares, moment, point]) <= 1
-    assert math.fsum([*path.shares, moment, point]) >= 1 - 1e-9 or not path.shares
+    assert math.fsum([*path.shares, moment, facts, point]) <= 1
+    assert math.fsum([*path.shares, moment, facts, point]) >= 1 - 1e-9 or not path.shares
     assert min(path.shares) >= 0
     assert scores <= len(path.shares) <= MOST_SCORES
 
@@ -51,7 +52,7 @@ def test_points_stay_within_reach():
 def test_a_quadratic_is_minimised():
     """Answers without noise: the mean of the points comes close to the minimiser of a well-conditioned quadratic."""
     truth = np.array([0.7, -0.3])
-    rule = ScoreRule(None, 100, 1.0, 0.25, 60, 0.0, 0.0, False)
+    rule = ScoreRule(None, 100, 1.0, 0.25, 60, 0.0, 0.0, 0.0, False)
     path = walk(ScorePath(rule, 2), lambda point, _: 25 * (point - truth))
     np.testing.assert_allclose(path.point, truth, atol=0.02)
 
@@ -66,7 +67,7 @@ def test_far_fits_make_the_path_longer_while_budget_is_left():
 @pytest.mark.parametrize("moment", [None, np.diag([50.0, 20.0, 1.0])])
 def test_answers_give_the_path_again(moment):
     rng = np.random.default_rng(1)
-    rule = ScoreRule(None, 100, 1.0, 0.25, 20, 0.1, 0.2, moment is not None)
+    rule = ScoreRule(None, 100, 1.0, 0.25, 20, 0.1, 0.05, 0.15, moment is not None)
     path = walk(ScorePath(rule, 3, moment, 2.0), lambda point, _: 25 * (point - 3) + rng.standard_normal(3))
     again = replay(rule, 1.0, Answers(np.array(path.scores), moment), 2.0)
     np.testing.assert_array_equal(again.points, path.points)

@@ -75,7 +75,7 @@ def test_calibration_spends_the_budget_and_never_more():
 def test_rounding_of_sums_is_within_its_bound(dimension):
     """Sums of terms of every size and sign against exact ones, in orders that round badly."""
     rng = np.random.default_rng(0)
-    rule = ScoreRule(None, 1, 1.0, 0.25, 1, 0.0, 0.0, False)
+    rule = ScoreRule(None, 1, 1.0, 0.25, 1, 0.0, 0.0, 0.0, False)
     for rows in (1, 100, 3 * BLOCK_ROWS + 5):
         z = rng.standard_normal((rows, dimension)) * 10.0 ** rng.uniform(-8, 0, (rows, 1))
         z /= np.maximum(1.0, np.linalg.norm(z, axis=1, keepdims=True)) * (1 + 1e-15)
@@ -90,7 +90,7 @@ def test_rounding_of_sums_is_within_its_bound(dimension):
 
 def test_flipping_one_label_reaches_the_claim():
     """C = ½ at the start: a row of norm 1 moves the score by 2, all that is claimed but for rounding."""
-    rule = ScoreRule(0.5, 1, 1.0, 1.0, 1, 0.0, 0.0, False)
+    rule = ScoreRule(0.5, 1, 1.0, 1.0, 1, 0.0, 0.0, 0.0, False)
     row = np.array([[0.6, 0.8]])
     moved = Records(Blocks(row), LogisticLoss(), rule).score(np.zeros(2)) - Records(Blocks(-row), LogisticLoss(), rule).score(
         np.zeros(2)
@@ -101,7 +101,7 @@ def test_flipping_one_label_reaches_the_claim():
 
 
 def test_two_different_rows_reach_the_moments_claim():
-    rule = ScoreRule(None, 1, 1.0, 1.0, 1, 0.1, 0.0, False)
+    rule = ScoreRule(None, 1, 1.0, 1.0, 1, 0.1, 0.0, 0.0, False)
     moments = [Records(Blocks(row[None]), LogisticLoss(), rule).moment() for row in np.eye(2)]
     gap = moment_gap(constants(rows=1, dimension=2), gs.Adjacency.REPLACE_ONE)
     assert gap * (1 - 1e-6) <= np.linalg.norm(moments[0] - moments[1]) <= gap

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gibbsafe._text import cell
-from gibbsafe._types import JSON
+from gibbsafe._types import JSON, Floats
 from gibbsafe.cli.application import Force, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ def query(
     release: Annotated[Path, typer.Argument(help="A release file.")],
     *,
     level: Annotated[float, typer.Option(help="Coverage of the intervals.")] = 0.9,
+    of: Annotated[
+        str | None, typer.Option(help="population: the true parameter; draws: what was released, as it is.", show_default=False)
+    ] = None,
     predict: Annotated[Path | None, typer.Option(help="A table of new rows to predict.")] = None,
     simulate: Annotated[int | None, typer.Option(help="How many synthetic rows to draw.")] = None,
     features: Annotated[Path | None, typer.Option(help="For regressions: the rows to simulate responses for.")] = None,
@@ -40,6 +43,8 @@ def query(
     Examples:
 
     `gibbsafe query release.json --level 0.95`
+
+    `gibbsafe query release.json --of draws`
 
     `gibbsafe query release.json --predict new.csv --out predictions.csv`
 
@@ -55,9 +60,9 @@ def query(
         require_free(out, force=force, inputs=inputs)
     loaded = Release.load(release)
     if predict is None and simulate is None:
-        _summarise(loaded, level, as_json=as_json, quiet=quiet)
+        _summarise(loaded, level, of, as_json=as_json, quiet=quiet)
         return
-    rows, note = _predictions(loaded, predict) if predict is not None else _synthetic(loaded, simulate, features)
+    rows, note = _predictions(loaded, predict, level) if predict is not None else _synthetic(loaded, simulate, features)
     text = _as_csv(rows)
     if out is not None:
         write_whole(out, text.encode(), force=force, inputs=inputs)
@@ -68,43 +73,59 @@ def query(
         say(f"wrote {len(rows)} rows to {out}" if out is not None else text, nl=out is not None)
 
 
-def _summarise(loaded: Release, level: float, *, as_json: bool, quiet: bool) -> None:
+def _summarise(loaded: Release, level: float, of: str | None, *, as_json: bool, quiet: bool) -> None:
     from gibbsafe.cli.tables import grid, show
+    from gibbsafe.population import overview
 
-    intervals = loaded.interval(level)
-    means = loaded.draws.mean(axis=0).tolist()
+    found = overview(loaded, level, of)
     if as_json:
-        print_json({"mean": dict(zip(loaded.parameters, means, strict=True)), "intervals": intervals.to_dict()})
+        print_json(found.to_dict())
         return
     if quiet:
         return
-    rows = [
-        (name, f"{mean:.6g}", f"{low:.6g}", f"{high:.6g}")
-        for name, mean, low, high in zip(loaded.parameters, means, intervals.lower, intervals.upper, strict=True)
+    ends = (None, None) if found.intervals is None else (found.intervals.lower, found.intervals.upper)
+    columns = [
+        ("mean", found.mean, ".5g"),
+        ("sd", found.sd, ".3g"),
+        (f"{100 * level:g}% from", ends[0], ".5g"),
+        ("to", ends[1], ".5g"),
+        ("P(>0)", found.positive, ".3f"),
+        ("by data", found.decided_by_data, ".0%"),
     ]
+    shown = [(title, [format(float(value), form) for value in values]) for title, values, form in columns if values is not None]
+    rows = list(zip(found.names, *(values for _, values in shown), strict=True))
     more = [] if len(rows) <= MOST_SHOWN else [f"... and {len(rows) - MOST_SHOWN} more parameters; --json has all"]
-    kind = "public worst case" if intervals.conservative else "data noise, draw noise and the prior's pull"
+    headings = ("parameter", *(title for title, _ in shown))
+    about = "the true parameter" if found.of == "population" else f"{len(loaded.draws)} draw{'s' * (len(loaded.draws) != 1)}"
     show(
-        grid(
-            f"{len(loaded.draws)} draws", ("parameter", "mean", f"{level:.0%} from", "to"), rows[:MOST_SHOWN], numbers=(1, 2, 3)
-        ),
-        "\n".join([*more, f"intervals: {kind}; free, like every question to a release"]),
+        grid(about, headings, rows[:MOST_SHOWN], numbers=range(1, len(headings))),
+        "\n".join([*more, *found.notes, "free, like every question to a release"]),
     )
 
 
-def _predictions(loaded: Release, path: Path) -> tuple[list[JSON], str]:
-    """Return a prediction per new row, with the probability of the positive label where the model has one."""
-    from gibbsafe.models.capabilities import PredictsProbabilities
+def _predictions(loaded: Release, path: Path, level: float) -> tuple[list[JSON], str]:
+    """Return a prediction per new row; with the probability of the positive label, and the interval, where there are any."""
+    from gibbsafe.models.capabilities import PredictsOutcomes, PredictsProbabilities
 
-    rows: list[JSON] = []
+    model, rows = loaded.plan.model, list[JSON]()
+    classes = isinstance(model, PredictsProbabilities)
+    several = loaded.tells_population and isinstance(model, PredictsOutcomes)
     for batch in _new_rows(loaded, path):
-        labels = loaded.predict(batch).tolist()
-        if isinstance(loaded.plan.model, PredictsProbabilities):
-            chances = loaded.predict_proba(batch)[:, 1].tolist()
-            rows += [{"prediction": label, "probability": chance} for label, chance in zip(labels, chances, strict=True)]
-        else:
-            rows += [{"prediction": label} for label in labels]
-    return rows, f"{len(rows)} predictions, averaged over {len(loaded.draws)} draws; new rows are clipped as training rows are"
+        columns = {"prediction": loaded.predict(batch).tolist()}
+        if classes:
+            columns["probability"] = loaded.predict_proba(batch)[:, 1].tolist()
+        if several:
+            found = loaded.predict_proba(batch, level) if classes else loaded.predict(batch, level)
+            columns |= {name: _positive(getattr(found, name)).tolist() for name in ("lower", "upper")}
+        rows += [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    ends = f"; lower and upper hold {100 * level:g}% of what the true parameter may predict" if several else ""
+    source = "the estimate" if loaded.tells_population else f"{len(loaded.draws)} draws, averaged"
+    return rows, f"{len(rows)} predictions by {source}; new rows are clipped as training rows are{ends}"
+
+
+def _positive(values: Floats) -> Floats:
+    """Return the column of the positive class, or the values themselves."""
+    return values if values.ndim == 1 else values[:, 1]
 
 
 def _model_of_rows(loaded: Release) -> LinearModel:

@@ -17,6 +17,7 @@ from gibbsafe.losses.base import Loss
 from gibbsafe.models.base import GibbsModel
 from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.planning import Plan, plan
+from gibbsafe.population import Intervals, Population
 from gibbsafe.privacy import Adjacency, Budget
 
 __all__ = ["PrivateLinearEstimator"]
@@ -78,7 +79,18 @@ class PrivateLinearEstimator(BaseEstimator):
             draws=self.draws,
             purpose=self.purpose,
             prior_radius=prior_radius,
+            uncertainty=getattr(self, "uncertainty", "auto"),
         )
+
+    @property
+    def population_(self) -> Population:
+        """The posterior of the true coefficients; worked out when it is first asked for, free."""
+        return self.release_.population()
+
+    @property
+    def intervals_(self) -> Intervals:
+        """90 % intervals of the true coefficients."""
+        return self.release_.interval(0.9)
 
     def _release(self, X: Floats, y: object) -> Floats:
         """Plan, release; return the mean of the draws in the user's units."""

@@ -39,6 +39,8 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):
         that of `gibbsafe.plan`, less where the number of rows is large enough to find parameters of any size in stages.
     purpose : {"estimate", "posterior"}, default="estimate"
         Spend the budget on a good point estimate, or on draws of one posterior.
+    uncertainty : float or "auto", default="auto"
+        Share of an estimate's budget kept for saying how far off it is; 0 puts everything into the point.
     draws : int, default=1
         Number of draws that share the budget.
     adjacency : {"replace-one", "add-remove"}, default="replace-one"
@@ -58,6 +60,10 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):
         Everything that was fixed before the data were read.
     release_ : gibbsafe.Release
         Draws and certificate; save it, verify it, ask it.
+    population_ : gibbsafe.population.Population
+        Draws of the true coefficients given the release, with their means, standard deviations and who decided what.
+    intervals_ : gibbsafe.population.Intervals
+        90 % intervals of the true coefficients; ``release_.interval(level)`` has others.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -90,6 +96,7 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):
         fit_intercept: bool = True,
         prior_radius: float | None = None,
         purpose: str = "estimate",
+        uncertainty: float | str = "auto",
         draws: int = 1,
         adjacency: str = "replace-one",
         ledger: str | None = None,
@@ -104,6 +111,7 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearRegressor):
         self.fit_intercept = fit_intercept
         self.prior_radius = prior_radius
         self.purpose = purpose
+        self.uncertainty = uncertainty
         self.draws = draws
         self.adjacency = adjacency
         self.ledger = ledger

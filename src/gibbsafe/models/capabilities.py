@@ -26,6 +26,7 @@ __all__ = [
     "IsLikelihood",
     "LipschitzParameters",
     "Predicts",
+    "PredictsOutcomes",
     "PredictsProbabilities",
     "ReadsColumns",
     "Simulates",
@@ -46,6 +47,14 @@ class Predicts(Capability):
     @abstractmethod
     def predict(self, features: object, draws: Floats) -> Values:
         """Return a prediction per row, averaged over draws in the user's units."""
+
+
+class PredictsOutcomes(Capability):
+    """What a linear predictor stands for: a number, or the probability of the positive class, that grows with it."""
+
+    @abstractmethod
+    def expected_outcomes(self, predictors: Floats) -> Floats:
+        """Return the outcome of each scaled predictor, whatever the shape."""
 
 
 class PredictsProbabilities(Capability):

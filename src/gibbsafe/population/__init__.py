@@ -3,7 +3,8 @@
 from gibbsafe.population.choice import intervals, population
 from gibbsafe.population.family import family_intervals
 from gibbsafe.population.gibbs import gibbs_intervals
+from gibbsafe.population.overview import Overview, overview
 from gibbsafe.population.posterior import Population
 from gibbsafe.population.result import Intervals
 
-__all__ = ["Intervals", "Population", "family_intervals", "gibbs_intervals", "intervals", "population"]
+__all__ = ["Intervals", "Overview", "Population", "family_intervals", "gibbs_intervals", "intervals", "overview", "population"]

@@ -63,6 +63,8 @@ def family_intervals(release: Release, level: float, dispersion: float | None) -
     lower, upper, margin = middle - half, middle + half, NEAR * np.sqrt(variance)
     lower = np.where(learnt & (lower - margin > lower_end), lower, lower_end)
     upper = np.where(learnt & (upper + margin < upper_end), upper, upper_end)
+    mean = draws.mean(axis=0)  # inside its interval, whatever was taken back
+    lower, upper = np.minimum(lower, mean), np.maximum(upper, mean)
     parts = {"data_noise": np.sqrt(data), "draw_noise": np.sqrt(drawn), "shrinkage": np.abs(shift)}
     normal = "the posterior is nearly normal away from the trim; its spread is estimated from the draws"
     assumptions = ("the parameter lies inside the declared trim", assumed, normal)

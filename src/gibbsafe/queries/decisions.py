@@ -50,7 +50,9 @@ class Utility(Query):
 class Decision(Utility):
     """A decision by a table: what each response is worth in each state, the states being events about the parameters."""
 
-    def __init__(self, table: Mapping[object, Mapping[object, float]], states: Mapping[object, Event]) -> None:
+    def __init__(
+        self, table: Mapping[object, Mapping[object, float]], states: Mapping[object, Event], *, of: str | None = None
+    ) -> None:
         if not table or not states:
             fail("table", table, "utilities of at least one response in at least one state")
         for response, row in table.items():
@@ -64,7 +66,7 @@ class Decision(Utility):
                 fail("states", list(states), "a partition: exactly one must hold for every draw")
             return np.asarray(worth[holds.argmax(axis=0)])
 
-        super().__init__(look_up, list(table))
+        super().__init__(look_up, list(table), of=of)
 
     @property
     def title(self) -> str:
@@ -72,12 +74,15 @@ class Decision(Utility):
         return f"decision between {', '.join(map(str, self.responses))}"
 
 
-def decision(table: Mapping[object, Mapping[object, float]], states: Mapping[object, Event]) -> Decision:
+def decision(
+    table: Mapping[object, Mapping[object, float]], states: Mapping[object, Event], *, of: str | None = None
+) -> Decision:
     """Ask for the response with the largest average utility by a table.
 
     Args:
         table: response → state → utility in [0, 1].
         states: state → event about the parameters; exactly one holds for every draw.
+        of: ``"draws"`` or ``"population"``; see `Release.answer`.
 
     >>> from gibbsafe import queries
     >>> question = queries.decision(
@@ -87,11 +92,15 @@ def decision(table: Mapping[object, Mapping[object, float]], states: Mapping[obj
     >>> question.title
     'decision between treat, wait'
     """
-    return Decision(table, states)
+    return Decision(table, states, of=of)
 
 
 def utility(
-    function: Callable[[Sample, object, Sequence[object]], npt.ArrayLike], responses: Sequence[object], question: object = None
+    function: Callable[[Sample, object, Sequence[object]], npt.ArrayLike],
+    responses: Sequence[object],
+    question: object = None,
+    *,
+    of: str | None = None,
 ) -> Utility:
     """Ask for the best response under any utility in [0, 1].
 
@@ -100,5 +109,6 @@ def utility(
             list of responses → an array with one row per draw and one column per response.
         responses: the finite list to choose from.
         question: passed through to the function.
+        of: ``"draws"`` or ``"population"``; see `Release.answer`.
     """
-    return Utility(function, responses, question)
+    return Utility(function, responses, question, of=of)

@@ -108,20 +108,23 @@ class PredictiveProbability(Query):
         return Answer(self.title, value, sample.draws, error=error)
 
 
-def probability(event: Event) -> Probability:
+def probability(event: Event, *, of: str | None = None) -> Probability:
     """Ask for the posterior probability of an event.
 
     ``event`` is a text like ``"x0 > 0.5"``, or a function of the draws: a mapping from parameter to its column, to one True or
     False per draw, such as ``lambda theta: theta["x0"] > theta["x1"]``.
     """
-    return Probability(event)
+    return Probability(event, of=of)
 
 
-def predictive(features: object = None, *, chance: Callable[[Sample], npt.ArrayLike] | None = None) -> PredictiveProbability:
+def predictive(
+    features: object = None, *, chance: Callable[[Sample], npt.ArrayLike] | None = None, of: str | None = None
+) -> PredictiveProbability:
     """Ask for the probability of an outcome not yet seen.
 
     Args:
         features: new rows of a classifier; the answer has one row of class probabilities for each.
         chance: for any model, a function of the draws to the outcome's probability under each, in [0, 1].
+        of: ``"draws"`` or ``"population"``; see `Release.answer`.
     """
-    return PredictiveProbability(features, chance)
+    return PredictiveProbability(features, chance, of=of)

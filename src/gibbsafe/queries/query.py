@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,11 +26,12 @@ FREE = "free: a function of draws already released, so asking spends no privacy,
 
 @dataclass(frozen=True, eq=False)
 class Sample(Mapping[str, Floats]):
-    """The released draws as a mapping from parameter to its column; functions of the user receive this."""
+    """Draws, released or of the true parameter, as a mapping from parameter to its column; functions of the user receive this."""
 
     array: Floats
     names: tuple[str, ...]
     model: Model
+    of: str = "draws"
 
     def __getitem__(self, name: str) -> Floats:
         return self.array[:, self.names.index(choice("parameter", name, self.names))]
@@ -102,6 +103,7 @@ class Answer:
     draws: int
     names: tuple[str, ...] = ()
     error: ErrorBound | None = None
+    of: str = "draws"
     cost: str = FREE
 
     def __getitem__(self, name: str) -> Any:
@@ -113,12 +115,13 @@ class Answer:
         value = self.value.tolist() if isinstance(self.value, np.ndarray | np.generic) else self.value
         error = None if self.error is None else self.error.to_dict()
         parts = {"question": self.question, "value": value, "parameters": list(self.names), "draws": self.draws}
-        return parts | {"error": error, "cost": self.cost}
+        return parts | {"of": self.of, "error": error, "cost": self.cost}
 
     def __str__(self) -> str:
         width = max((len(name) for name in self.names), default=0)
         rows = [f"  {name:<{width}}  {_text(self[name])}" for name in self.names]
-        head = f"{self.question}, from {self.draws} draw{'s' * (self.draws != 1)}"
+        about = " of the true parameter" if self.of == "population" else ""
+        head = f"{self.question}, from {self.draws} draw{'s' * (self.draws != 1)}{about}"
         lines = [head + ("" if rows else f": {_text(self.value)}"), *rows]
         lines += [f"error: {self.error}"] if self.error is not None else []
         return "\n".join([*lines, f"cost: {self.cost}"])
@@ -130,8 +133,11 @@ def _text(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Query(ABC):
-    """A question to a release."""
+    """A question to a release: ``of`` its ``"draws"``, or of the ``"population"``; None is the release's default."""
+
+    of: str | None = None
 
     @property
     @abstractmethod
@@ -143,9 +149,12 @@ class Query(ABC):
         """Return the answer by these draws, its error bound holding for ``questions`` such questions at once."""
 
 
-def answer(release: Release, query: Query, questions: int, failure: float) -> Answer:
+def answer(release: Release, query: Query, of: str | None, questions: int, failure: float) -> Answer:
     """Ask one question of a release."""
     if not isinstance(query, Query):
         fail("query", query, "a question of gibbsafe.queries, such as gs.queries.mean()")
-    sample = Sample(release.draws, release.parameters, release.plan.model)
-    return query.respond(sample, open_probability("failure", failure), count("questions", questions))
+    chance, many = open_probability("failure", failure), count("questions", questions)
+    chosen, draws = release.sample_of(query.of if of is None else of)
+    found = query.respond(Sample(draws, release.parameters, release.plan.model, chosen), chance, many)
+    # Bounds on the error are those of independent draws; chains of the population are not independent, and as long as wanted.
+    return replace(found, of=chosen, error=None if chosen == "population" else found.error)

@@ -84,10 +84,10 @@ class Quantile(Query):
 
 @dataclass(frozen=True)
 class CredibleInterval(Query):
-    """The central interval of each parameter that holds a share of the draws.
+    """The central interval of each parameter that holds a share of the draws, and their mean.
 
-    It describes the tempered posterior that was released, which is wider than the data's uncertainty and pulled to the prior:
-    for statements about the true parameter use `Release.interval`.
+    Of released draws it describes the tempered posterior, which is wider than the data's uncertainty and pulled to the prior:
+    for statements about the true parameter ask ``of="population"``, or use `Release.interval`.
     """
 
     level: float = 0.9
@@ -99,32 +99,36 @@ class CredibleInterval(Query):
     @property
     def title(self) -> str:
         """The question in words."""
-        return f"central {100 * self.level:g} % of the released posterior (not a confidence interval: see release.interval)"
+        return f"central {100 * self.level:g} %"
 
     def respond(self, sample: Sample, failure: float, questions: int) -> Answer:
         """Return (low, high) per parameter."""
         sample.need_spread("credible_interval")
         names, columns = sample.select(self.parameters)
         tails = (1 - self.level) / 2
-        ends = np.quantile(columns, [tails, 1 - tails], axis=0).T
-        return Answer(self.title, ends, sample.draws, names, _level_error(sample, failure, questions * len(names)))
+        lower, upper = np.quantile(columns, [tails, 1 - tails], axis=0)
+        mean = columns.mean(axis=0)
+        ends = np.column_stack([np.minimum(lower, mean), np.maximum(upper, mean)])
+        what = "true parameter" if sample.of == "population" else "tempered posterior; for the true parameter see interval"
+        question = f"{self.title} ({what})"
+        return Answer(question, ends, sample.draws, names, _level_error(sample, failure, questions * len(names)))
 
 
-def mean(parameters: Names = None) -> Mean:
+def mean(parameters: Names = None, *, of: str | None = None) -> Mean:
     """Ask for the posterior mean of all parameters, or of the named ones."""
-    return Mean(parameters)
+    return Mean(parameters, of=of)
 
 
-def covariance(parameters: Names = None) -> Covariance:
+def covariance(parameters: Names = None, *, of: str | None = None) -> Covariance:
     """Ask for the posterior covariance matrix."""
-    return Covariance(parameters)
+    return Covariance(parameters, of=of)
 
 
-def quantile(level: float, parameters: Names = None) -> Quantile:
+def quantile(level: float, parameters: Names = None, *, of: str | None = None) -> Quantile:
     """Ask for a posterior quantile of each parameter."""
-    return Quantile(level, parameters)
+    return Quantile(level, parameters, of=of)
 
 
-def credible_interval(level: float = 0.9, parameters: Names = None) -> CredibleInterval:
-    """Ask for the central interval that holds a share ``level`` of the released posterior."""
-    return CredibleInterval(level, parameters)
+def credible_interval(level: float = 0.9, parameters: Names = None, *, of: str | None = None) -> CredibleInterval:
+    """Ask for the central interval that holds a share ``level`` of the draws, and their mean."""
+    return CredibleInterval(level, parameters, of=of)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 
 from gibbsafe._files import write_whole
 from gibbsafe._types import JSON, Document, Floats, Values
+from gibbsafe._validate import choice
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.models.capabilities import Predicts, PredictsProbabilities
 from gibbsafe.planning import Plan
 from gibbsafe.release.certificate import Certificate
 from gibbsafe.release.describe import describe_draws
 from gibbsafe.release.files import FORMAT, SCORES_FORMAT, check_release, digest, read_release
+from gibbsafe.release.predictions import PredictionIntervals, predicted
 from gibbsafe.release.signing import require_signer
 from gibbsafe.release.transcripts import transcript_to_dict
 from gibbsafe.samplers.noisy_scores import Answers
@@ -70,28 +73,66 @@ class Release:
             raise GibbsafeError("curator_diagnostics: exist only in the process that sampled; a file never has them")
         return self._diagnostics
 
-    def predict_proba(self, features: object) -> Floats:
-        """Return class probabilities for new rows, averaged over the draws; rows are encoded and clipped as in training."""
+    @property
+    def tells_population(self) -> bool:
+        """Whether its transcript says what `population` needs; questions are then about the true parameter by default."""
+        return self.answers is not None and self.plan.public_of_scores().fits
+
+    @overload
+    def predict_proba(self, features: object, interval: None = None) -> Floats: ...
+
+    @overload
+    def predict_proba(self, features: object, interval: float) -> PredictionIntervals: ...
+
+    def predict_proba(self, features: object, interval: float | None = None) -> Floats | PredictionIntervals:
+        """Return class probabilities for new rows, averaged over the draws; rows are encoded and clipped as in training.
+
+        With ``interval``, a level such as 0.9: probabilities averaged over `population`, with the interval of each.
+        """
         model = self.plan.model
+        if interval is not None:
+            return predicted(model, features, self.population().draws, interval, "predict_proba")
         if not isinstance(model, PredictsProbabilities):
             raise GibbsafeError(f"predict_proba: not defined for the model {model.name}")
         return model.predict_proba(features, self.draws)
 
-    def predict(self, features: object) -> Values:
-        """Return predictions for new rows, encoded and clipped as in training."""
+    @overload
+    def predict(self, features: object, interval: None = None) -> Values: ...
+
+    @overload
+    def predict(self, features: object, interval: float) -> PredictionIntervals: ...
+
+    def predict(self, features: object, interval: float | None = None) -> Values | PredictionIntervals:
+        """Return predictions for new rows, encoded and clipped as in training.
+
+        With ``interval``, a level such as 0.9: expected responses averaged over `population`, with the interval of each.
+        """
         model = self.plan.model
+        if interval is not None:
+            return predicted(model, features, self.population().draws, interval, "predict")
         if not isinstance(model, Predicts):
             raise GibbsafeError(f"predict: not defined for the model {model.name}")
         return model.predict(features, self.draws)
 
-    def answer(self, query: Query, *, questions: int = 1, failure: float = 0.05) -> Answer:
-        """Answer a question of `gibbsafe.queries`: free, being a function of the draws.
+    def answer(self, query: Query, *, of: str | None = None, questions: int = 1, failure: float = 0.05) -> Answer:
+        """Answer a question of `gibbsafe.queries`: free, being a function of what was released.
 
-        Where a bound on the error is known it holds for ``questions`` such questions at once, but with probability ``failure``.
+        Args:
+            query: the question.
+            of: ``"population"``, the true parameter, or ``"draws"``, the released draws as they are. Without it the query's own
+                choice; else the population where an estimate has a transcript, the draws where not.
+            questions: where a bound on the error is known, how many such questions it holds for at once,
+            failure: but with this probability.
         """
         from gibbsafe.queries.query import answer
 
-        return answer(self, query, questions, failure)
+        return answer(self, query, of, questions, failure)
+
+    @cached_property
+    def _population(self) -> Population:
+        from gibbsafe.population import population
+
+        return population(self)
 
     def population(self, draws: int = 1000, generator: np.random.Generator | None = None) -> Population:
         """Return draws of the true parameter given everything released: data noise, privacy noise and what else is not known.
@@ -99,6 +140,8 @@ class Release:
         Free: it uses the released numbers and public ones only, and gives the same draws every time unless a generator is
         passed. A release without enough in it is refused with what to plan instead.
         """
+        if draws == 1000 and generator is None:
+            return self._population
         from gibbsafe.population import population
 
         return population(self, draws, generator)
@@ -130,16 +173,23 @@ class Release:
         return simulate(self, rows, features, generator)
 
     def summary(self) -> str:
-        """Return a table of the draws: mean, standard deviation and central 90 % per parameter."""
-        return describe_draws(self)
+        """Return a table of the true parameter (`population`) for an estimate with a transcript, of the draws otherwise."""
+        return self.population().summary() if self.tells_population else describe_draws(self)
 
-    def to_arviz(self) -> Any:
-        """Return the draws as an ArviZ `InferenceData` with one chain (needs the extra ``gibbsafe[arviz]``)."""
+    def sample_of(self, of: str | None = None) -> tuple[str, Floats]:
+        """Return what was asked for, ``"population"`` or ``"draws"``, and its draws; None takes what `tells_population` says."""
+        default = "population" if self.tells_population else "draws"
+        chosen = default if of is None else choice("of", of, ("population", "draws"))
+        return chosen, self.population().draws if chosen == "population" else self.draws
+
+    def to_arviz(self, of: str | None = None) -> Any:
+        """Return draws, ``of`` as in `answer`, as an ArviZ `InferenceData` with one chain (needs ``gibbsafe[arviz]``)."""
         try:
             import arviz
         except ImportError as error:
             raise GibbsafeError("arviz is not installed: install gibbsafe[arviz]") from error
-        return arviz.from_dict(posterior={name: self.draws[None, :, k] for k, name in enumerate(self.parameters)})
+        draws = self.sample_of(of)[1]
+        return arviz.from_dict(posterior={name: draws[None, :, k] for k, name in enumerate(self.parameters)})
 
     # -- files ---------------------------------------------------------------------------------------------------
 

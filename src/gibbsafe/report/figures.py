@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gibbsafe._types import Floats
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.report.attack import true_positive_rates
 
 if TYPE_CHECKING:
     from gibbsafe.planning import Plan
-    from gibbsafe.population import Intervals
-    from gibbsafe.release import Release
+    from gibbsafe.population import Intervals, Overview
 
 __all__ = ["attack_curve", "forest", "marginals", "privacy_curve"]
 
 INK = "#102030"  # stands for the page's own text colour
 ACCENT = "#3f83c5"
 WARM = "#d0703a"
+#: Draws from which on their density is drawn.
+FOR_DENSITY = 30
 
 
 @contextmanager
@@ -120,32 +122,45 @@ def attack_curve(plan: Plan) -> str:
     return pictures[0]
 
 
-def marginals(release: Release, chosen: Sequence[int]) -> str:
-    """Return the released draws of the chosen parameters, one small picture each."""
+def marginals(shown: Overview, chosen: Sequence[int]) -> str:
+    """Return the density of the chosen parameters' draws, one small picture each, or where draws are few the draws as dots."""
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
-    with _drawing(2.6 * columns, 1.45 * rows, rows, columns, label="released draws per parameter") as (axes, pictures):
+    with _drawing(2.6 * columns, 1.45 * rows, rows, columns, label="what is known of each parameter") as (axes, pictures):
         for place, axis in enumerate(axes.flat):
             if place >= len(chosen):
                 axis.set_axis_off()
                 continue
-            values = release.draws[:, chosen[place]]
-            if len(values) >= 30:
-                axis.hist(values, bins=min(40, int(np.sqrt(len(values)) * 1.5)), color=ACCENT, alpha=0.55)
+            values = shown.draws[:, chosen[place]]
+            if len(values) >= FOR_DENSITY and values[0] != values[-1]:
+                _density(axis, values)
             else:
-                axis.plot(values, np.zeros(len(values)), "|", color=ACCENT, markersize=22, markeredgewidth=1.6)
-                axis.set_ylim(-1, 1)
-            axis.axvline(values.mean(), color=WARM, linewidth=1.2)
-            axis.set_title(_plain(release.parameters[chosen[place]]), loc="left")
+                axis.plot(values, np.zeros(len(values)), "o", color=ACCENT, markersize=4, alpha=0.7)
+            axis.plot([values.mean()], [0], "o", color=WARM, markersize=5, clip_on=False, zorder=3)
+            axis.set_title(_plain(shown.names[chosen[place]]), loc="left")
             axis.set_yticks([])
             axis.spines["left"].set_visible(False)
             axis.locator_params(axis="x", nbins=4)
     return pictures[0]
 
 
-def forest(release: Release, intervals: Intervals, chosen: Sequence[int]) -> str:
+def _density(axis: Any, values: Floats) -> None:
+    """Draw a smoothed density: counts in many bins, folded with a bell of Silverman's width."""
+    spread = min(float(values.std(ddof=1)), float(np.subtract(*np.quantile(values, [0.75, 0.25]))) / 1.34 or np.inf)
+    width = 0.9 * (spread or 1.0) * len(values) ** -0.2
+    low, high = values.min() - 3 * width, values.max() + 3 * width
+    counts, edges = np.histogram(values, bins=200, range=(low, high))
+    middle = (edges[1:] + edges[:-1]) / 2
+    bell = np.exp(-(((middle[:, None] - middle) / width) ** 2) / 2)
+    height = bell @ counts
+    axis.fill_between(middle, height, color=ACCENT, alpha=0.3, linewidth=0)
+    axis.plot(middle, height, color=ACCENT, linewidth=1.4)
+    axis.set_ylim(0, 1.08 * height.max())
+
+
+def forest(shown: Overview, intervals: Intervals, chosen: Sequence[int]) -> str:
     """Return an interval per chosen parameter, in units of its half-width, so that parameters of any scale compare."""
-    means = release.draws.mean(axis=0)
+    means = shown.mean
     with _drawing(7.4, 0.6 + 0.26 * len(chosen), label="intervals per parameter") as (axes, pictures):
         axis = axes[0, 0]
         for place, index in enumerate(chosen):
@@ -155,7 +170,7 @@ def forest(release: Release, intervals: Intervals, chosen: Sequence[int]) -> str
             axis.plot([low, high], [place, place], color=colour, linewidth=2)
             axis.plot([middle], [place], "o", color=colour, markersize=4.5)
         axis.axvline(0, color=INK, linewidth=0.7, alpha=0.6)
-        axis.set_yticks(range(len(chosen)), [_plain(release.parameters[index]) for index in chosen])
+        axis.set_yticks(range(len(chosen)), [_plain(shown.names[index]) for index in chosen])
         axis.set_ylim(len(chosen) - 0.5, -0.5)
         axis.set_xlabel("value in units of the interval's half-width; warm intervals leave out 0")
     return pictures[0]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gibbsafe.population import Overview, overview
 from gibbsafe.privacy import Adjacency
 from gibbsafe.report import figures
 from gibbsafe.report.attack import attack_view
 from gibbsafe.report.style import STYLE
 
 if TYPE_CHECKING:
-    from gibbsafe.population import Intervals
     from gibbsafe.release import Release
 
 __all__ = ["render"]
@@ -31,15 +31,15 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri
 
 def render(release: Release, *, level: float = 0.9, name: str = "release.json") -> str:
     """Return one self-contained HTML page about a release."""
-    intervals = release.interval(level)
-    chosen = _most_telling(release, intervals)
+    shown = overview(release, level)
+    chosen = _most_telling(shown)
     sections = [
         _header(release, name),
         _released(release),
         _claim(release),
         _attack(release),
         _premises(release),
-        _posterior(release, intervals, chosen),
+        _posterior(shown, chosen),
         _free(),
         _verify(release, name),
         _details(release),
@@ -96,7 +96,7 @@ def _header(release: Release, name: str) -> str:
     boxes = [
         (f"{claim['epsilon']:.4g}", "ε, the privacy loss"),
         (f"{claim['delta']:.3g}", "δ, the chance that it is more"),
-        (f"{len(release.draws):,}", f"draw{'s' * (len(release.draws) != 1)} of {plan.model.parameters:,} parameters"),
+        (f"{len(release.draws):,}", f"{_what(release)}{'s' * (len(release.draws) != 1)} of {plan.model.parameters:,} parameters"),
         (f"{attack_view(plan.guarantee).right_guesses:.1%}", "right guesses of the best attacker; a coin has 50 %"),
     ]
     cards = "".join(f"<div><b>{escape(value)}</b><span>{escape(text)}</span></div>" for value, text in boxes)
@@ -106,7 +106,8 @@ def _header(release: Release, name: str) -> str:
             '<p class="alarm"><b>Not for publication.</b> The draws come from a seeded generator, which is for tests only.</p>'
         )
     return (
-        f"<header><h1>Private release of a {escape(_words(plan.model.name))} posterior</h1>"
+        f"<header><h1>Private {'release' if release.answers is None else 'estimate'} of a {escape(_words(plan.model.name))}"
+        f"{' posterior' * (release.answers is None)}</h1>"
         f"<p>{escape(name)}, written by gibbsafe {escape(certificate['version'])}</p></header>{alarm}"
         f'<div class="claim">{cards}</div>'
     )
@@ -122,11 +123,13 @@ def _words(name: str) -> str:
 
 
 def _released(release: Release) -> str:
-    plan, certificate = release.plan, release.certificate
+    plan = release.plan
     names = release.parameters
     listed = ", ".join(map(escape, names[:8])) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
     what = "independent draws from the posterior" if plan.purpose == "posterior" else "draws that serve as a point estimate"
     number = f"{len(release.draws):,} {what}" if len(release.draws) != 1 else f"One draw from the posterior ({plan.purpose})"
+    if release.answers is not None:
+        number = f"An estimate, and the {len(release.answers.scores):,} noisy scores behind it,"
     known = plan.adjacency == Adjacency.REPLACE_ONE
     counted = "records" if plan.rows_per_person == 1 else f"persons of at most {plan.rows_per_person} records each"
     about = f"{plan.n:,} {counted}" if known and plan.n is not None else "a table whose number of records is itself private"
@@ -136,11 +139,26 @@ def _released(release: Release) -> str:
             f"{number} of a {escape(_words(plan.model.name))} with {plan.model.parameters:,} parameters ({listed}), fitted to "
             f"{about}. Nothing else that depends on the data left the process: no counts, no fit statistics, no timings."
         ),
-        _paragraph(
-            f"The data entered the posterior at inverse temperature {certificate['inverse_temperature']:.4g}: its likelihood was "
-            "raised to this power, which is what makes a draw private. The randomness of the draw is the privacy; no noise was "
-            "added afterwards."
-        ),
+        _paragraph(_how(release)),
+    )
+
+
+def _what(release: Release) -> str:
+    return "draw" if release.answers is None else "estimate"
+
+
+def _how(release: Release) -> str:
+    """Return in a few words where the privacy comes from."""
+    if release.answers is not None:
+        return (
+            "A score is a sum over the records in which each can weigh only so much; normal noise was added to every score, and "
+            "to the sums about rows and slopes beside them, before anything was done with them. The points at which scores were "
+            "asked, the estimate and all that this page says of it were computed from the noisy answers alone."
+        )
+    return (
+        f"The data entered the posterior at inverse temperature {release.certificate['inverse_temperature']:.4g}: its likelihood "
+        "was raised to this power, which is what makes a draw private. The randomness of the draw is the privacy; no noise was "
+        "added afterwards."
     )
 
 
@@ -202,44 +220,67 @@ def _premises(release: Release) -> str:
     return _section("Premises", _paragraph(words), f"<table>{rows}</table>")
 
 
-def _most_telling(release: Release, intervals: Intervals) -> list[int]:
+def _most_telling(shown: Overview) -> list[int]:
     """Return positions of parameters, the clearest first: large beside the width of their intervals."""
-    half = np.maximum((intervals.upper - intervals.lower) / 2, 1e-300)
-    with np.errstate(over="ignore"):
-        clear = np.abs(release.draws.mean(axis=0)) / half
-    few = len(release.parameters) <= MOST_INTERVALS
-    return list(range(len(release.parameters))) if few else [int(k) for k in np.argsort(-clear, kind="stable")]
+    if len(shown.names) <= MOST_INTERVALS:
+        return list(range(len(shown.names)))
+    size = np.abs(shown.mean)
+    if shown.intervals is not None:
+        with np.errstate(over="ignore"):
+            size = size / np.maximum((shown.intervals.upper - shown.intervals.lower) / 2, 1e-300)
+    return [int(k) for k in np.argsort(-size, kind="stable")]
 
 
-def _posterior(release: Release, intervals: Intervals, chosen: Sequence[int]) -> str:
+def _posterior(shown: Overview, chosen: Sequence[int]) -> str:
     pictured, drawn, tabled = chosen[:MOST_PICTURES], chosen[:MOST_INTERVALS], chosen[:MOST_ROWS]
+    few = f"{len(pictured)} of {len(chosen):,} parameters" + (", the clearest ones." if len(chosen) > MOST_INTERVALS else ".")
+    spread = len(shown.draws) >= figures.FOR_DENSITY
+    picture = "how probable each value of one parameter is" if spread else "the draws of one parameter"
+    about = "of the true parameter, given all that was released" if shown.of == "population" else "as they were released"
     left_out = len(chosen) - len(tabled)
     note = f" The {len(tabled)} clearest of {len(chosen):,} are listed; the file has all." if left_out else ""
-    kind = "the public worst case, wider than needed" if intervals.conservative else "data noise, draw noise and the prior's pull"
-    assumptions = "".join(f"<li>{escape(line)}</li>" for line in intervals.assumptions)
+    parts = [
+        _paragraph(f"Each picture shows {picture}, in the table's own units, {about}; the dot is their mean."),
+        _figure(figures.marginals(shown, pictured), few),
+        *(_paragraph(f"{escape(line[0].upper() + line[1:])}.") for line in shown.notes),
+    ]
+    intervals = shown.intervals
+    if intervals is not None:
+        held = "the true value" if shown.of == "population" else "a draw"
+        kind = " They are the public worst case, wider than needed." if intervals.conservative else ""
+        parts += [
+            _paragraph(f"Intervals that aim to hold {held} with probability {intervals.level:.0%} each.{kind}{note}"),
+            _figure(figures.forest(shown, intervals, drawn), "Means and intervals."),
+        ]
+    assumptions = () if intervals is None else tuple(line for line in intervals.assumptions if line not in shown.notes)
+    listed = "".join(f"<li>{escape(line)}</li>" for line in assumptions)
     return _section(
         "What the release says",
-        _paragraph("Each picture shows the released draws of one parameter, in the table's own units; the line is their mean."),
-        _figure(
-            figures.marginals(release, pictured),
-            f"{len(pictured)} of {len(chosen):,} parameters" + (", the clearest ones." if len(chosen) > MOST_INTERVALS else "."),
-        ),
-        _paragraph(f"Intervals that aim to hold the true value with probability {intervals.level:.0%} each ({kind}).{note}"),
-        _figure(figures.forest(release, intervals, drawn), "Means and intervals."),
-        _table(release, intervals, tabled),
-        f"<p class=soft>The intervals assume:</p><ul class=soft>{assumptions}</ul>" if assumptions else "",
+        *parts,
+        _table(shown, tabled),
+        f"<p class=soft>The intervals assume:</p><ul class=soft>{listed}</ul>" if listed else "",
     )
 
 
-def _table(release: Release, intervals: Intervals, chosen: Sequence[int]) -> str:
-    means, spread = release.draws.mean(axis=0), release.draws.std(axis=0)
-    headings = ("parameter", "mean", "sd of draws", f"{intervals.level:.0%} from", "to")
-    head = "".join(f"<th{' class=number' if k else ''}>{escape(text)}</th>" for k, text in enumerate(headings))
+def _table(shown: Overview, chosen: Sequence[int]) -> str:
+    """Return the table of parameters: what is not known has no column."""
+    intervals = shown.intervals
+    ends = (None, None) if intervals is None else (intervals.lower, intervals.upper)
+    level = "" if intervals is None else f"{intervals.level:.0%} from"
+    every = [
+        ("mean", shown.mean, ".5g"),
+        ("sd", shown.sd, ".3g"),
+        (level, ends[0], ".5g"),
+        ("to", ends[1], ".5g"),
+        ("chance of being above 0", shown.positive, ".3f"),
+        ("decided by the data", shown.decided_by_data, ".0%"),
+    ]
+    columns = [(title, values, form) for title, values, form in every if values is not None]
+    head = "<th>parameter</th>" + "".join(f"<th class=number>{escape(title)}</th>" for title, _, _ in columns)
     rows = []
     for index in chosen:
-        numbers = (means[index], spread[index], intervals.lower[index], intervals.upper[index])
-        cells = "".join(f"<td class=number>{value:.5g}</td>" for value in numbers)
-        rows.append(f"<tr><td>{escape(release.parameters[index])}</td>{cells}</tr>")
+        cells = "".join(f"<td class=number>{values[index]:{form}}</td>" for _, values, form in columns)
+        rows.append(f"<tr><td>{escape(shown.names[index])}</td>{cells}</tr>")
     return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
 
 

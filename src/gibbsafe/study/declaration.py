@@ -38,6 +38,9 @@ KEYS = (
     "adjacency",
     "draws",
     "purpose",
+    "mechanism",
+    "uncertainty",
+    "loss",
     "row_norm",
     "scale",
     "prior_radius",
@@ -53,6 +56,8 @@ KEYS = (
     "csv",
     "contamination",
 )
+#: Those that are handed on as they stand.
+AS_STATED = ("title", "draws", "purpose", "mechanism", "uncertainty", "loss", "inverse_temperature", "prior_precision")
 COLUMN_KEYS = ("type", "bounds", "levels", "transform", "other", "missing", "scale")
 TARGET_KEYS = ("name", "labels", *COLUMN_KEYS)
 
@@ -86,6 +91,9 @@ class Study:
     title: str = ""
     draws: int = 1
     purpose: str = "posterior"
+    mechanism: str = "auto"
+    uncertainty: float | str = "auto"
+    loss: str = "auto"
     prior_radius: float | None = None
     prior_precision: Any = None
     inverse_temperature: float | None = None
@@ -123,9 +131,7 @@ class Study:
         persons = _table(data, "persons", ("column", "rows_per_person"))
         sampler = _table(data, "sampler", ("name", "theorem"))
         ledger = _table(data, "ledger", ("url", "account", "anchor", "dataset"))
-        stated = {
-            key: data[key] for key in ("title", "draws", "purpose", "inverse_temperature", "prior_precision") if key in data
-        }
+        stated = {key: data[key] for key in AS_STATED if key in data}
         return cls(
             budget=Budget(**{"epsilon": None, **budget}),
             adjacency=Adjacency.of(data.get("adjacency")),
@@ -174,6 +180,9 @@ class Study:
                 prior=prior,
                 inverse_temperature=self.inverse_temperature,
                 rows_per_person=self.rows_per_person,
+                mechanism=self.mechanism,
+                uncertainty=self.uncertainty,
+                loss=self.loss,
             )
 
     @contextmanager

@@ -39,9 +39,10 @@ def score_gap(constants: Constants, adjacency: Adjacency) -> float:
 
 
 def moment_gap(constants: Constants, adjacency: Adjacency) -> float:
-    """Return by which L·Σ w zzᵀ, w‖z‖² ≤ 1, moves between neighbours in Frobenius norm: √2·k·L or k·L, and rounding.
+    """Return by which a sum of terms of norm at most L without negative inner products moves: √2·k·L or k·L, and rounding.
 
-    Terms have non-negative inner products, so two different ones are at most √2 times the larger apart.
+    Such are L·Σ zzᵀ in Frobenius norm, ‖z‖ ≤ 1, and (L/√2)·Σ (s, c) with s and c in [0, 1]: two terms v, w have
+    ‖v − w‖² ≤ ‖v‖² + ‖w‖², so they are at most √2·L apart, and so are the sums of k terms each at most √2·k·L.
     """
     factor = up(math.sqrt(2)) if adjacency == Adjacency.REPLACE_ONE else 1.0
     return up(up(factor * _single(constants)) + 2 * _rounding(constants, adjacency))
@@ -62,13 +63,15 @@ def _rounding(constants: Constants, adjacency: Adjacency) -> float:
 class NoisyScores(Theorem):
     r"""A transcript of noisy scores is μ-GDP with μ = G√β, however points and shares were chosen from the answers before.
 
-    **Mechanism.** Answer t is q(x_t) + σ_t N(0, I), q(x) = Σᵢ ψ(zᵢ, x) zᵢ with ‖ψz‖ ≤ L, σ_t = 1/√(βf_t); once, L·Σ w zzᵀ
-    with symmetric noise of scale (G_M/G)/√(βf_M). The point x_t and the share f_t are functions of the answers before; shares
-    sum to at most 1.
+    **Mechanism.** Answer t is q(x_t) + σ_t N(0, I), q(x) = Σᵢ ψ(zᵢ, x) zᵢ with ‖ψz‖ ≤ L, σ_t = 1/√(βf_t). Once, L·Σ zzᵀ with
+    symmetric noise of scale (G_M/G)/√(βf_M), and once the *facts* at a point, (L/√2)·Σ (sᵢ, cᵢ) with N(0, I) times
+    (G_M/G)/√(βf_F): sᵢ ∈ [0, 1] the square of a slope over its largest, cᵢ ∈ [0, 1] a steepness over its largest. Points and
+    shares are functions of the answers before; shares sum to at most 1.
     **Proof.** One record moves q by at most G in norm, whatever x: answer t is G/σ_t = G√(βf_t) -GDP given those before, and
     adaptive Gaussian mechanisms whose Σμ_t² stays below a fixed cap μ² = G²β are μ-GDP together (the filter of
-    `gibbsafe.privacy`). The terms L·w zzᵀ have Frobenius norm at most L and non-negative inner products, so a replacement moves
-    their sum by at most √2·L; in coordinates (diagonal, √2 × off-diagonal) the symmetric noise is isotropic. ∎
+    `gibbsafe.privacy`). The terms L·zzᵀ have Frobenius norm at most L and non-negative inner products, and so have the facts'
+    terms, of norm (L/√2)·√(s² + c²) ≤ L in the positive orthant: a replacement moves either sum by at most G_M = √2·L, an
+    addition or removal by L. In coordinates (diagonal, √2 × off-diagonal) the symmetric noise is isotropic. ∎
     Neither convexity nor smoothness, nor that anything converges, is used.
     """
 
@@ -87,6 +90,11 @@ class NoisyScores(Theorem):
         room = (Premise(f"there are at most {MOST_ROWS:,} records, so that rounding is bounded"),) if private else ()
         return (
             Premise(f"what one record adds to a score has norm at most {single:.6g}, whatever the point"),
+            Premise(
+                f"what one record adds to the second moment of rows, and to the size and steepness of slopes, has norm at most "
+                f"{single:.6g} and no negative inner product with another's",
+                checked=True,
+            ),
             Premise("points and shares depend on earlier answers only, and shares sum to at most 1", checked=True),
             *room,
         )

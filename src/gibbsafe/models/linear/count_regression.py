@@ -13,7 +13,7 @@ from gibbsafe.domains.column import Column
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.negative_binomial import NegativeBinomialLoss
 from gibbsafe.models.base import register
-from gibbsafe.models.capabilities import IsLikelihood, Predicts, Simulates
+from gibbsafe.models.capabilities import IsLikelihood, Predicts, PredictsOutcomes, Simulates
 from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.models.linear.regressor import read_response
 
@@ -27,7 +27,7 @@ LARGEST_MEAN = 1e12
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class CountRegression(LinearModel, IsLikelihood, Predicts, Simulates):
+class CountRegression(LinearModel, IsLikelihood, Predicts, PredictsOutcomes, Simulates):
     """Counts y in 0..``cap``, negative binomial with mean e^{xᵀθ} and size ``dispersion`` r (variance μ + μ²/r), both public.
 
     The loss is max(cap, r)-Lipschitz and (cap + r)/4-smooth in xᵀθ, with |f‴| ≤ f″ (`gibbsafe.losses.negative_binomial`). Every
@@ -64,10 +64,14 @@ class CountRegression(LinearModel, IsLikelihood, Predicts, Simulates):
     def _extreme_responses(self) -> tuple[object, ...]:
         return 0.0, float(self.cap)
 
+    def expected_outcomes(self, predictors: Floats) -> Floats:
+        """Return the mean count."""
+        return np.asarray(np.exp(np.minimum(predictors, LARGEST_PREDICTOR)))
+
     def predict(self, features: object, draws: Floats) -> Floats:
         """Return the mean count of each row, averaged over draws in the user's units."""
         predictors = self.encode_features(features) @ self.from_original(draws).T
-        return np.asarray(np.exp(np.minimum(predictors, LARGEST_PREDICTOR)).mean(axis=1))
+        return np.asarray(self.expected_outcomes(predictors).mean(axis=1))
 
     def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return a synthetic count for each row of features, at most the cap."""

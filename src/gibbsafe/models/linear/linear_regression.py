@@ -14,7 +14,7 @@ from gibbsafe.domains.interval import Interval
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.squared import SquaredLoss
 from gibbsafe.models.base import register
-from gibbsafe.models.capabilities import IsLikelihood, Predicts, Simulates
+from gibbsafe.models.capabilities import IsLikelihood, Predicts, PredictsOutcomes, Simulates
 from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.models.linear.regressor import read_response
 from gibbsafe.models.units import Units
@@ -43,7 +43,7 @@ def squared_loss_difference(radius: float, largest: float, parameters: int) -> f
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class LinearRegression(LinearModel, IsLikelihood, Predicts, Simulates):
+class LinearRegression(LinearModel, IsLikelihood, Predicts, PredictsOutcomes, Simulates):
     """A bounded numeric response with squared loss ½(y − xᵀθ)² on the ball |θ| ≤ B: Lipschitz only because all are bounded.
 
     Args:
@@ -143,10 +143,14 @@ class LinearRegression(LinearModel, IsLikelihood, Predicts, Simulates):
     def _extreme_responses(self) -> tuple[object, ...]:
         return self.response_bounds
 
+    def expected_outcomes(self, predictors: Floats) -> Floats:
+        """Return the response, measured from 0 again."""
+        return predictors + self.response_centre
+
     def predict(self, features: object, draws: Floats) -> Floats:
         """Return the predictor of each row in the user's units, averaged over draws."""
         mean = self.from_original(draws).mean(axis=0)
-        return np.asarray(self.encode_features(features) @ mean + self.response_centre)
+        return self.expected_outcomes(np.asarray(self.encode_features(features) @ mean))
 
     def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Floats:
         """Return a synthetic response for each row: the squared loss declares unit variance; clipped to the declared bounds."""

@@ -12,7 +12,7 @@ from gibbsafe.domains.labels import Labels
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.logistic import LogisticLoss
 from gibbsafe.models.base import register
-from gibbsafe.models.capabilities import IsLikelihood, PredictsProbabilities, Simulates
+from gibbsafe.models.capabilities import IsLikelihood, PredictsOutcomes, PredictsProbabilities, Simulates
 from gibbsafe.models.linear.classifier import LinearClassifier
 
 __all__ = ["LogisticRegression"]
@@ -24,7 +24,7 @@ ONE_FEATURE = 1.0516340
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class LogisticRegression(LinearClassifier, IsLikelihood, PredictsProbabilities, Simulates):
+class LogisticRegression(LinearClassifier, IsLikelihood, PredictsOutcomes, PredictsProbabilities, Simulates):
     """Binary outcomes with loss log(1 + exp(−y xᵀθ)): 1-Lipschitz, 1/4-smooth, |f'''| ≤ f'' on rows of norm at most 1.
 
     ``labels=(a, b)`` are declared, not read from the data; b is the positive class. See `LinearModel` for the rest.
@@ -58,10 +58,14 @@ class LogisticRegression(LinearClassifier, IsLikelihood, PredictsProbabilities, 
             return None
         return (ONE_FEATURE * self.domain.radius * self.row_scale,)
 
+    def expected_outcomes(self, predictors: Floats) -> Floats:
+        """Return the probability of the positive class."""
+        return np.asarray(expit(predictors))
+
     def predict_proba(self, features: object, draws: Floats) -> Floats:
         """Return the probability of (negative, positive) per row, averaged over draws in the user's units."""
         rows = self.encode_features(features)
-        positive = expit(rows @ self.from_original(draws).T).mean(axis=1)
+        positive = self.expected_outcomes(rows @ self.from_original(draws).T).mean(axis=1)
         return np.column_stack([1 - positive, positive])
 
     def simulate(self, draw: Floats, rows: int, generator: np.random.Generator, features: object = None) -> Values:

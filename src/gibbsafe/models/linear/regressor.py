@@ -8,7 +8,7 @@ import numpy as np
 
 from gibbsafe._types import Floats
 from gibbsafe.domains.numbers import as_column, require_finite
-from gibbsafe.models.capabilities import Predicts
+from gibbsafe.models.capabilities import Predicts, PredictsOutcomes
 from gibbsafe.models.linear.predictor import LinearModel
 
 __all__ = ["LinearRegressor"]
@@ -19,7 +19,7 @@ FARTHEST = 2.0**80
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearRegressor(LinearModel, Predicts):
+class LinearRegressor(LinearModel, Predicts, PredictsOutcomes):
     """A loss of the residual y − xᵀθ that is Lipschitz in the residual.
 
     The gradient in θ is ψ(y − xᵀθ)x with bounded ψ, whatever y is: **no bound on the response is needed**. Any finite number is
@@ -34,6 +34,10 @@ class LinearRegressor(LinearModel, Predicts):
     def _extreme_responses(self) -> tuple[object, ...]:
         far = 1e6 * self.parameter_scale
         return -far, far
+
+    def expected_outcomes(self, predictors: Floats) -> Floats:
+        """Return the predictors: responses are not scaled."""
+        return predictors
 
     def predict(self, features: object, draws: Floats) -> Floats:
         """Return the predictor of each row, averaged over draws in the user's units."""

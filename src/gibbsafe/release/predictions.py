@@ -1,0 +1,64 @@
+"""Predictions with intervals: what each draw of the true parameter predicts for a row, and between which ends they lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gibbsafe._types import Floats
+from gibbsafe._validate import open_probability
+from gibbsafe.errors import GibbsafeError
+from gibbsafe.models.base import Model
+from gibbsafe.models.capabilities import PredictsOutcomes, PredictsProbabilities
+from gibbsafe.models.linear.predictor import LinearModel
+
+__all__ = ["PredictionIntervals", "predicted"]
+
+#: Numbers held at once: rows are taken in pieces.
+AT_ONCE = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionIntervals:
+    """Predictions for new rows, averaged over draws of the true parameter, and the central interval of each.
+
+    The interval is about the expected response (or the probability of a class), not about a single new response.
+
+    Attributes:
+        level: the share of draws between the ends.
+        prediction: per row, or per row and class.
+        lower, upper: the ends, of the same shape; the prediction lies between them.
+    """
+
+    level: float
+    prediction: Floats
+    lower: Floats
+    upper: Floats
+
+    @property
+    def probability(self) -> Floats:
+        """The predictions by their name where they are probabilities: one column per class."""
+        return self.prediction
+
+
+def predicted(model: Model, features: object, draws: Floats, level: float, what: str) -> PredictionIntervals:
+    """Return predictions of a linear model by draws in the user's units, with intervals of the given level."""
+    share = open_probability("interval", level)
+    classes = isinstance(model, PredictsProbabilities)
+    if not isinstance(model, PredictsOutcomes) or not isinstance(model, LinearModel) or classes != (what == "predict_proba"):
+        use = "ask predict_proba(rows, interval=...)" if classes else "ask without interval="
+        raise GibbsafeError(f"{what}: intervals are not defined for the model {model.name}; {use}")
+    rows, scaled = model.encode_features(features), model.from_original(draws).T
+    found = np.empty((3, len(rows)))
+    step = max(1, AT_ONCE // scaled.shape[1])
+    for first in range(0, len(rows), step):
+        outcomes = model.expected_outcomes(rows[first : first + step] @ scaled)
+        ends = np.quantile(outcomes, [(1 - share) / 2, (1 + share) / 2], axis=1)
+        mean = outcomes.mean(axis=1)
+        found[:, first : first + step] = mean, np.minimum(ends[0], mean), np.maximum(ends[1], mean)
+    middle, lower, upper = found
+    if not classes:
+        return PredictionIntervals(share, middle, lower, upper)
+    columns = ((1 - middle, middle), (1 - upper, lower), (1 - lower, upper))
+    return PredictionIntervals(share, *(np.column_stack(pair) for pair in columns))
