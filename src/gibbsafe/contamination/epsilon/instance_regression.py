@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import hermite_e
-from scipy import optimize
+from scipy import optimize, special
 
 from gibbsafe._types import Floats
 from gibbsafe.contamination.epsilon.search import maximise
-from gibbsafe.contamination.epsilon.suprema import Setting, setting, spread
+from gibbsafe.contamination.epsilon.suprema import Setting, rise, setting, spread
 from gibbsafe.contamination.model.likelihoods import log_mixture
 from gibbsafe.contamination.model.models import ContaminatedModel, Records
 from gibbsafe.contamination.posterior.halfspaces import Outside, box_directions, cloud_of, diamond_directions
@@ -34,23 +34,33 @@ def _scales(at: Setting, phi: float) -> tuple[float, float] | None:
     return at.reference_scale * math.exp(-phi), at.reference_scale * math.exp(phi)
 
 
-def _solve(mass: Callable[[float], float], target: float, guess: float) -> float:
-    """Return the least radius (to 1e-4, rounded up) at which a falling mass is at most the target."""
-    low, high = 0.0, guess
-    while mass(high) > target:
-        low, high = high, 1.4 * high
+def _solve(mass: Callable[[float], float], target: float, guess: float, deviation: float) -> float:
+    """Return the least radius (to 1e-4 of the guess, rounded up) at which a falling mass is at most the target.
 
-    def excess(radius: float) -> float:
-        return math.log(max(mass(radius), 1e-300)) - math.log(target)
+    Its logarithm is nearly a straight line in r², of slope −1/(2 sd²): steps along it bracket the root, and few are needed.
+    """
 
-    if low == 0.0:
-        low = high
-        while low > 1e-12 * guess and mass(low) <= target:
-            low, high = low / 1.4, low
-    root = float(optimize.brentq(excess, low, high, xtol=1e-5 * guess, rtol=1e-5))
+    def excess(square: float) -> float:
+        return math.log(max(mass(math.sqrt(square)), 1e-300)) - math.log(target)
+
+    low = high = guess**2
+    value, stretch = excess(high), 1.02
+    rising = value > 0
+    while (value > 0) == rising and low > (1e-12 * guess) ** 2:
+        step = stretch * 2 * deviation**2 * max(abs(value), 1e-3)
+        low, high = (high, high + step) if rising else (max(low - step, 0.1 * low), low)
+        value, stretch = excess(high if rising else low), 1.4 * stretch
+    if value > 0 or rising:
+        high = float(optimize.brentq(excess, low, high, xtol=2e-4 * guess**2, rtol=1e-4))
+    root = math.sqrt(high)
     while mass(root) > target:
         root *= 1 + 1e-4
     return root
+
+
+def _normal_radius(deviation: float, sides: int, delta: float) -> float:
+    """Return where a normal posterior of this standard deviation in every direction has mass δ outside: a place to start."""
+    return deviation * float(-special.ndtri(min(delta / sides, 0.25)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,23 +133,26 @@ class RegressionInstance:
         directions = diamond_directions(d) if coupled else box_directions(self.model.parameters)
         factor = 1.0 if coupled else float(d)
         outside = Outside.of(self.posterior, self.posterior.mode, directions, self.generator)
-        guess = 4 * math.sqrt(float((self.posterior.covariance @ directions.T * directions.T).sum(axis=0).max()))
-        first = _solve(lambda r: float(outside.draw(r)[1].sum()), delta, guess)
+        widest = math.sqrt(float((self.posterior.covariance @ directions.T * directions.T).sum(axis=0).max()))
+        first = _solve(lambda r: float(outside.draw(r)[1].sum()), delta, _normal_radius(widest, len(directions), delta), widest)
         error = self._boundary_error(outside, first)
         sizes = first * np.array([0.9, 0.97, 1.0, 1.03, 1.07, 1.12, 1.2, 1.35, 1.6, 2.2, 4.0, 9.0])
-        rises = np.array([*(spread(self.at, factor * s, _scales(self.at, s))[0] for s in sizes), math.inf])
+        rises = np.full(len(sizes) + 1, math.nan)  # found where a draw asks for them
+        rises[-1] = math.inf  # beyond the largest size, which no draw reaches
         moments = self.moments(outside, first)
         bottom = self._mean_bounds(factor * first * 1.1, moments, 2 * delta, _scales(self.at, first * 1.1))[1]
 
         def tail(radius: float) -> float:
             points, weight = outside.draw(radius)
             size = ((points - self.posterior.mode) @ directions.T).max(axis=1)
-            rise = rises[np.searchsorted(sizes, size)]  # infinite beyond the largest size, which no draw reaches
-            lifted = np.where(weight > 0, weight * np.exp(rise - bottom + error), 0.0)
+            place = np.searchsorted(sizes, size)
+            for k in np.unique(place[np.isnan(rises[place])]):
+                rises[k] = rise(self.at, factor * sizes[k], _scales(self.at, sizes[k]))
+            lifted = np.where(weight > 0, weight * np.exp(rises[place] - bottom + error), 0.0)
             scatter = math.sqrt(float(np.maximum((lifted**2).sum() - lifted.sum() ** 2 / len(lifted), 0)))
             return float(lifted.sum()) + CAUTION * scatter
 
-        radius = _solve(tail, delta, first)
+        radius = _solve(tail, delta, first, widest)
         scales = _scales(self.at, radius)
         if coupled:
             return self._coupled(radius, moments, delta, adjacency)
@@ -262,8 +275,8 @@ def literal_epsilon(
     at = setting(model, p, truth, truth)
     if particles is None:
         outside = Outside.of(posterior, truth, box_directions(model.parameters), generator)
-        guess = 4 * math.sqrt(float(np.diag(posterior.covariance).max()))
-        phi = _solve(lambda r: float(outside.draw(r)[1].sum()), delta, guess)
+        widest = math.sqrt(float(np.diag(posterior.covariance).max()))
+        phi = _solve(lambda r: float(outside.draw(r)[1].sum()), delta, 4 * widest, widest)
     else:
         cloud = (
             posterior.mode + generator.standard_normal((particles, model.parameters)) @ np.linalg.cholesky(posterior.covariance).T

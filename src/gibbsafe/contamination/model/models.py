@@ -187,6 +187,10 @@ class ContaminatedModel:
         """Return log f(x; u)."""
         return self.likelihood.log_f(x, u, self.noise if scale is None else scale)
 
+    def f(self, x: Floats, u: Floats, scale: Floats | float | None = None) -> Floats:
+        """Return f(x; u)."""
+        return self.likelihood.f(x, u, self.noise if scale is None else scale)
+
     def log_k(self, x: Floats, u: Floats, log_g: Floats, p: float, scale: Floats | float | None = None) -> Floats:
         """Return log k_p(x; u)."""
         return log_mixture(self.log_f(x, u, scale), log_g, p)
