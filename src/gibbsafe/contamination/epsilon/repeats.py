@@ -41,22 +41,27 @@ class Task:
     adjacency: str
     particles: int | None = None
     data: tuple[Floats, Floats] | None = None
+    draws: int = 1
 
     def one(self, seed: np.random.SeedSequence) -> float:
-        """Simulate (or take) a data set, contaminate it, and return its ε̂."""
+        """Simulate (or take) a data set, contaminate it, and return its ε̂; without truth and data, of parameters of the prior.
+
+        Several draws of one posterior differ between two fixed data sets by the product of what one does: m·ε̂ at δ = m·δ̂.
+        """
         generator = np.random.default_rng(seed)
         clean: object = self.data
+        truth = self.truth
         if clean is None:
-            assert self.truth is not None
-            clean = self.model.simulate(self.n, self.truth, generator)
-        records = self.model.contaminate(clean, generator, truth=self.truth)
-        return epsilon_of(
+            truth = self.model.draw_prior(generator) if truth is None else truth
+            clean = self.model.simulate(self.n, truth, generator)
+        records = self.model.contaminate(clean, generator, truth=truth)
+        return self.draws * epsilon_of(
             self.model,
             records,
-            self.delta,
+            self.delta / self.draws,
             self.method,
             adjacency=self.adjacency,
-            truth=self.truth,
+            truth=truth,
             particles=self.particles,
             generator=generator,
         )

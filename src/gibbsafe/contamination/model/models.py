@@ -120,6 +120,30 @@ class ContaminatedModel:
             return 0.0
         return default_rate(n) if self.rate is None else self.rate
 
+    # -- what estimates ask ------------------------------------------------------------------------------------------
+
+    def check_method(self, method: str) -> None:
+        """Refuse a method that is not known for this model."""
+
+    def method_name(self, method: str) -> str:
+        """Return what an estimate by a method is called."""
+        return method
+
+    def notes(self, method: str) -> tuple[str, ...]:
+        """Return what limits an estimate besides its method."""
+        return ()
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the parameters: the mean, or the intercept and the covariates in order; log_scale last."""
+        columns = ("intercept", *(f"w{k}" for k in range(1, self.dimension)))
+        return (*columns, *(("log_scale",) if self.unknown_scale else ()))
+
+    def draw_prior(self, generator: np.random.Generator) -> Floats:
+        """Return parameters drawn from the prior."""
+        theta = self.prior_mean + self.prior_scale * generator.standard_normal(self.dimension)
+        return np.append(theta, generator.standard_normal()) if self.unknown_scale else theta
+
     # -- records -----------------------------------------------------------------------------------------------------
 
     def covariates(self, n: int, generator: np.random.Generator) -> Floats:
@@ -191,6 +215,16 @@ class ContaminatedModel:
         """Return f(x; u)."""
         return self.likelihood.f(x, u, self.noise if scale is None else scale)
 
+    def log_f_at(self, x: Floats, w: Floats, thetas: Floats) -> Floats:
+        """Return log f of records (rows) at parameter vectors (columns)."""
+        coefficients, scales = self.split(thetas)
+        return self.log_f(x[:, None], w @ coefficients.T, scales)
+
+    def f_at(self, x: Floats, w: Floats, thetas: Floats) -> Floats:
+        """Return f of records (rows) at parameter vectors (columns), a new array."""
+        coefficients, scales = self.split(thetas)
+        return self.f(x[:, None], w @ coefficients.T, scales)
+
     def log_k(self, x: Floats, u: Floats, log_g: Floats, p: float, scale: Floats | float | None = None) -> Floats:
         """Return log k_p(x; u)."""
         return log_mixture(self.log_f(x, u, scale), log_g, p)
@@ -250,6 +284,18 @@ class ContaminatedNormalMean(ContaminatedModel):
         if self.truncated and isinstance(self.contamination, Density) and not isinstance(self.contamination, Truncated):
             assert self.space is not None
             object.__setattr__(self, "contamination", Truncated(self.contamination, *self.space))
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The mean."""
+        return ("mean",)
+
+    def draw_prior(self, generator: np.random.Generator) -> Floats:
+        """Return a mean from the prior, within the parameter bounds."""
+        low, high = self.parameter_bounds or (-math.inf, math.inf)
+        ends = special.ndtr((np.array([low, high]) - self.prior_mean) / self.prior_scale)
+        quantile = ends[0] + (ends[1] - ends[0]) * generator.random()
+        return np.array([np.clip(self.prior_mean + self.prior_scale * special.ndtri(quantile), low, high)])
 
     @property
     def truncation(self) -> tuple[float, float] | None:

@@ -32,18 +32,17 @@ def log_posterior(model: ContaminatedModel, records: Records, p: float, thetas: 
 
     Blocks of rows stay in the cache; log k_p − log(p g) is log(1 + f (1−p)/(p g)), and one logarithm serves several rows.
     """
-    coefficients, scales = model.split(thetas)
     total = model.log_prior(thetas)
     log_odds = np.log1p(-p) - np.log(p) - records.log_g if p else np.zeros(len(records))
-    rows = max(TOGETHER, min(ROWS, CELLS // max(1, len(thetas))))
-    for start in range(0, len(records), rows):
-        block = slice(start, start + rows)
-        u, x, odds = records.w[block] @ coefficients.T, records.x[block, None], log_odds[block, None]
+    size = max(TOGETHER, min(ROWS, CELLS // max(1, len(thetas))))
+    for start in range(0, len(records), size):
+        block = slice(start, start + size)
+        rows_of, odds = (records.x[block], records.w[block], thetas), log_odds[block, None]
         if p == 0 or odds.max() > LARGEST:
-            log_f = model.log_f(x, u, scales)
+            log_f = model.log_f_at(*rows_of)
             total = total + (log_f if p == 0 else np.logaddexp(0, log_f + odds)).sum(axis=0)
         else:
-            total = total + _log_products(model.f(x, u, scales), np.exp(odds))
+            total = total + _log_products(model.f_at(*rows_of), np.exp(odds))
     return np.asarray(total + (len(records) * np.log(p) + records.log_g.sum() if p else 0.0))
 
 
