@@ -25,6 +25,9 @@ LAYERS = (
 #: The only doors to rooms further on: methods for convenience, and what they are annotated with.
 DOORS = {
     ("planning.plans", "Plan.release"): "release",
+    ("planning.estimated", "plan_estimated"): "contamination",
+    ("contamination.release.plans", "EstimatedPlan.release"): "contamination",
+    ("release.verification", "verify"): "contamination",
     ("release.releases", "Release.answer"): "queries",
     ("release.releases", "Release.interval"): "population",
     ("release.releases", "Release.simulate"): "queries",

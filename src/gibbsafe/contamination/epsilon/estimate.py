@@ -68,8 +68,14 @@ def estimate_epsilon(  # noqa: PLR0917 - the algorithm's own inputs, in its orde
     >>> 0.3 < estimate.epsilon < 0.7, estimate.confidence >= 0.95
     (True, True)
     """
-    options = {"method": method, "adjacency": adjacency, "truth": truth, "data": data, "confidence": confidence}
-    shown = {"seed": seed, "workers": workers, "progress": progress, "particles": particles, "accept_invalid": accept_invalid}
+    options: Any = {"method": method, "adjacency": adjacency, "truth": truth, "data": data, "confidence": confidence}
+    shown: Any = {
+        "seed": seed,
+        "workers": workers,
+        "progress": progress,
+        "particles": particles,
+        "accept_invalid": accept_invalid,
+    }
     return simulate(model, n, delta, repeats, quantile, draws=draws, **options, **shown).estimate
 
 

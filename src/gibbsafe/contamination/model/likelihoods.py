@@ -196,6 +196,10 @@ class LogisticLabel(Likelihood):
         """Return −log(1 + e^(∓u))."""
         return -np.logaddexp(0, (1 - 2 * np.asarray(x)) * u)
 
+    def f(self, x: Floats, u: Floats, scale: Floats | float = 1.0) -> Floats:
+        """Return 1/(1 + e^(∓u)), without a logarithm."""
+        return np.asarray(special.expit((2 * np.asarray(x) - 1) * u))
+
     def ratios(self, x: Floats, u: Floats, scale: float = 1.0) -> tuple[Floats, Floats, Floats, Floats]:
         """Return f⁽ʲ⁾/f of the logistic function, with the label's sign."""
         y = 2 * np.asarray(x) - 1

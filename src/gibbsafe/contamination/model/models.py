@@ -139,6 +139,21 @@ class ContaminatedModel:
         columns = ("intercept", *(f"w{k}" for k in range(1, self.dimension)))
         return (*columns, *(("log_scale",) if self.unknown_scale else ()))
 
+    @property
+    def covariate_count(self) -> int:
+        """Number of covariates of a record, the constant included."""
+        return self.dimension
+
+    @property
+    def labels(self) -> bool:
+        """Whether records are labels 0 and 1."""
+        return self.likelihood.labels
+
+    @property
+    def density_name(self) -> str:
+        """The contaminating density in words."""
+        return "none" if self.contamination is None else self.contamination.describe()
+
     def draw_prior(self, generator: np.random.Generator) -> Floats:
         """Return parameters drawn from the prior."""
         theta = self.prior_mean + self.prior_scale * generator.standard_normal(self.dimension)
@@ -242,8 +257,7 @@ class ContaminatedModel:
 
     def describe(self) -> str:
         """Return the data model in words."""
-        g = "none" if self.contamination is None else self.contamination.describe()
-        return f"{self.name}, {self.parameters} parameter(s), contamination: {g}"
+        return f"{self.name}, {self.parameters} parameter(s), contamination: {self.density_name}"
 
 
 @dataclass(frozen=True, kw_only=True)
