@@ -28,6 +28,7 @@ DOORS = {
     ("planning.estimated", "plan_estimated"): "contamination",
     ("contamination.release.plans", "EstimatedPlan.release"): "contamination",
     ("release.verification", "verify"): "contamination",
+    ("study.declaration", "Study.from_dict"): "study",
     ("release.releases", "Release.answer"): "queries",
     ("release.releases", "Release.interval"): "population",
     ("release.releases", "Release.simulate"): "queries",

@@ -13,7 +13,10 @@ from gibbsafe.privacy import EstimatedBudget, EstimatedPrivacy
 if TYPE_CHECKING:
     from gibbsafe.contamination.release.plans import EstimatedPlan
 
-__all__ = ["EstimatedClaim", "admits_estimates", "plan_estimated"]
+__all__ = ["KIND", "EstimatedClaim", "admits_estimates", "plan_estimated"]
+
+#: The first thing that is said of whatever has an estimate only.
+KIND = "estimated random DP, not proved"
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)

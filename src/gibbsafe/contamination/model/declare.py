@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import fields
+from typing import Any
 
 from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, fail
@@ -23,7 +24,9 @@ MODELS: dict[str, type[ContaminatedModel]] = {
         regressions.ContaminatedQuantileRegression,
     )
 }
-DENSITIES = {cls.__name__: cls for cls in (densities.StudentT, densities.Cauchy, densities.Normal, densities.UniformLabels)}
+DENSITIES: dict[str, type[densities.Density]] = {
+    cls.__name__: cls for cls in (densities.StudentT, densities.Cauchy, densities.Normal, densities.UniformLabels)
+}
 OPTIONS = (
     "n", "delta", "repeats", "quantile", "method", "adjacency", "truth", "confidence", "particles", "accept_invalid", "seed",
     "workers",
@@ -51,7 +54,7 @@ def table_of(model: ContaminatedModel) -> JSON | None:
     >>> table_of(models.ContaminatedNormalMean(scale=2.0, rate=0.3))["density"]
     {'name': 'StudentT', 'degrees': 5.0, 'location': 0.0, 'scale': 10.0}
     """
-    g = model.contamination
+    g: Any = model.contamination
     if isinstance(g, densities.Truncated):
         g = g.base  # restricted anew by the model itself
     if type(model) is not MODELS.get(model.name) or (g is not None and type(g) not in DENSITIES.values()):

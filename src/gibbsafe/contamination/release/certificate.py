@@ -9,15 +9,13 @@ from gibbsafe._types import JSON, Document
 from gibbsafe._version import __version__
 from gibbsafe.errors import CertificateError
 from gibbsafe.planning.describe import table_of
+from gibbsafe.planning.estimated import KIND
 from gibbsafe.release.certificate import OF_THE_RUN, Certificate
 
 if TYPE_CHECKING:
     from gibbsafe.contamination.release.plans import EstimatedPlan
 
-__all__ = ["KIND", "EstimatedCertificate", "certify", "check_certificate"]
-
-#: The first thing that a certificate says. There is no field `claim`: whoever looks for a proved one finds none.
-KIND = "estimated random DP, not proved"
+__all__ = ["EstimatedCertificate", "certify", "check_certificate"]
 
 NOT_PROMISED = (
     "differential privacy: nothing is promised of any particular data set or record",
@@ -33,7 +31,7 @@ ASSERTED = (
 
 
 class EstimatedCertificate(Certificate):
-    """A certificate that claims an estimate only."""
+    """A certificate of an estimate. It has no field `claim`: whoever looks for a proved one finds none."""
 
     def __str__(self) -> str:
         return describe(self)

@@ -197,16 +197,9 @@ def plan_estimated(
     >>> plan.estimate.epsilon < 1.0, type(plan.estimate).__name__
     (True, 'EstimatedPrivacy')
     """
-    if not isinstance(model, ContaminatedModel):
-        raise PremiseError(
-            f"budget: an estimated one is for contaminated models, and {type(model).__name__} is none; use gs.Budget"
-        )
+    _require_plannable(model, table)
     size, relation = count("n", n, least=2), Adjacency.of(adjacency)
     name, many = choice("method", method, METHODS), count("draws", draws)
-    if model.contamination is not None and model.contamination.follows_truth:
-        raise PremiseError("contamination: this density follows the unknown truth; it exists for reproduction only")
-    if table is not None:
-        table.require(model)
     chosen = model.contamination is not None and model.rate is None
     level = 1 - (1 - budget.confidence) / TRIES if chosen else budget.confidence
     needed = math.ceil(math.log1p(-level) / math.log(budget.quantile))
@@ -219,6 +212,17 @@ def plan_estimated(
     else:
         found = simulate(model, size, confidence=level, seed=seed, **run)
     return _settled(model, budget, size, relation, many, name, chosen, found, table)
+
+
+def _require_plannable(model: object, table: Table | None) -> None:
+    if not isinstance(model, ContaminatedModel):
+        raise PremiseError(
+            f"budget: an estimated one is for contaminated models, and {type(model).__name__} is none; use gs.Budget"
+        )
+    if model.contamination is not None and model.contamination.follows_truth:
+        raise PremiseError("contamination: this density follows the unknown truth; it exists for reproduction only")
+    if table is not None:
+        table.require(model)
 
 
 def _settled(  # noqa: PLR0917 - what a plan is made of, in its order

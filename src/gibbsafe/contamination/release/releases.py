@@ -84,12 +84,17 @@ class EstimatedRelease:
 
     @classmethod
     def load(
-        cls, path: Path | str, *, public_key: Path | str | None = None, key_list: Path | str | None = None
+        cls,
+        path: Path | str,
+        *,
+        public_key: Path | str | None = None,
+        key_list: Path | str | None = None,
+        simulate: bool = False,
     ) -> EstimatedRelease:
-        """Read a release file and check all that `gibbsafe.verify` checks."""
+        """Read a release file and check it; with ``simulate`` also by some repeats once more, as `gibbsafe.verify` does."""
         content = read_release(path)
         require_signer(content, public_key, key_list)
-        return cls(*check_estimated(content))
+        return cls(*check_estimated(content, simulate=simulate))
 
     def __repr__(self) -> str:
         rows, columns = self.on_grid.shape
