@@ -22,6 +22,7 @@ CURATOR = "for the curator only: this number depends on the private records, and
 def _declared(path: Path) -> tuple[ContaminatedModel, JSON, Any]:
     """Return the model, the options of the estimate and the study where it releases, of a study file."""
     from gibbsafe.contamination.model.declare import model_from_table
+    from gibbsafe.contamination.release.plans import usual_repeats
     from gibbsafe.study import Study
     from gibbsafe.study.declaration import is_estimated, read_toml
 
@@ -35,7 +36,18 @@ def _declared(path: Path) -> tuple[ContaminatedModel, JSON, Any]:
     model, stated = study.declared()
     budget = study.budget
     asked: JSON = {"n": study.n, "delta": budget.delta, "quantile": budget.quantile, "confidence": budget.confidence}
-    return model, {"truth": "prior", **stated, **asked, "adjacency": study.adjacency, "draws": study.draws}, study
+    return (
+        model,
+        {
+            "truth": "prior",
+            "repeats": usual_repeats(budget),
+            **stated,
+            **asked,
+            "adjacency": study.adjacency,
+            "draws": study.draws,
+        },
+        study,
+    )
 
 
 @app.command("estimate")

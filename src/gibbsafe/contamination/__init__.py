@@ -19,7 +19,9 @@ from gibbsafe.contamination.model.densities import (
     Truncated,
     UniformLabels,
 )
+from gibbsafe.contamination.model.likelihoods import AsymmetricLaplace, CauchyNoise, Likelihood, LogisticLabel, NormalNoise
 from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean, Records, default_rate
+from gibbsafe.contamination.model.own import OwnModel
 from gibbsafe.contamination.model.regressions import (
     ContaminatedCauchyRegression,
     ContaminatedLinearRegression,
@@ -43,7 +45,9 @@ QuantileRegression = ContaminatedQuantileRegression
 
 __all__ = [
     "Asserted",
+    "AsymmetricLaplace",
     "Cauchy",
+    "CauchyNoise",
     "CauchyRegression",
     "CentredAtTruth",
     "ContaminatedCauchyRegression",
@@ -58,10 +62,14 @@ __all__ = [
     "EstimatedCertificate",
     "EstimatedPlan",
     "EstimatedRelease",
+    "Likelihood",
     "LinearRegression",
+    "LogisticLabel",
     "LogisticRegression",
     "Normal",
     "NormalMean",
+    "NormalNoise",
+    "OwnModel",
     "PosteriorDraws",
     "QuantileRegression",
     "Records",

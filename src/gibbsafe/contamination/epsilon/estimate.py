@@ -132,7 +132,7 @@ def simulate(
 
 
 def _notes(model: ContaminatedModel, method: str, particles: int | None, delta: float, draws: int) -> tuple[str, ...]:
-    notes = [_NOTES[method], *model.notes(method)]
+    notes = [model.method_note(method, _NOTES[method]), *model.notes(method)]
     if particles is not None:
         notes.append(f"m·δ = {particles * delta:.3g}" + (": invalid below 10" if particles * delta < 10 else ""))
     if draws > 1:
@@ -163,13 +163,13 @@ def _size(n: int | None, rows: tuple[Floats, Floats] | None) -> int:
 
 
 def _check_method(name: str, model: ContaminatedModel, particles: int | None, delta: float, accept_invalid: bool) -> None:
+    model.check_method(name)
     if name == "exact" and not model.on_a_line:
         raise PremiseError("method = 'exact': the exact privacy curve is for one parameter; use method='tight' or 'gaussian'")
     if name != "paper" and particles is not None:
         fail("particles", particles, "absent except for method='paper'; the other methods use none")
     if model.contamination is None and model.likelihood.name in {"normal", "asymmetric Laplace"}:
         raise PremiseError("contamination: without it one record can change the posterior without limit, and ε̂ is infinite")
-    model.check_method(name)
     if particles is not None and count("particles", particles) * delta < 1 and not accept_invalid:
         raise PremiseError(
             f"particles = {particles}: with δ = {delta:g} fewer than one particle lies in the tail, "

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import hermite_e
-from scipy import optimize, special
 
 from gibbsafe._types import Floats
+from gibbsafe.contamination.epsilon.radius import CAUTION, normal_radius, solve_radius
 from gibbsafe.contamination.epsilon.search import maximise
 from gibbsafe.contamination.epsilon.suprema import Setting, rise, setting, spread
 from gibbsafe.contamination.model.likelihoods import log_mixture
@@ -23,44 +23,12 @@ from gibbsafe.privacy.profiles import gaussian_epsilon
 
 __all__ = ["RegressionInstance", "literal_epsilon"]
 
-#: Standard errors added to every importance-sampling estimate of the sound version.
-CAUTION = 3.0
-
 
 def _scales(at: Setting, phi: float) -> tuple[float, float] | None:
     """Return the interval of scales within φ of the reference, on the log scale."""
     if not at.model.unknown_scale:
         return None
     return at.reference_scale * math.exp(-phi), at.reference_scale * math.exp(phi)
-
-
-def _solve(mass: Callable[[float], float], target: float, guess: float, deviation: float) -> float:
-    """Return the least radius (to 1e-4 of the guess, rounded up) at which a falling mass is at most the target.
-
-    Its logarithm is nearly a straight line in r², of slope −1/(2 sd²): steps along it bracket the root, and few are needed.
-    """
-
-    def excess(square: float) -> float:
-        return math.log(max(mass(math.sqrt(square)), 1e-300)) - math.log(target)
-
-    low = high = guess**2
-    value, stretch = excess(high), 1.02
-    rising = value > 0
-    while (value > 0) == rising and low > (1e-12 * guess) ** 2:
-        step = stretch * 2 * deviation**2 * max(abs(value), 1e-3)
-        low, high = (high, high + step) if rising else (max(low - step, 0.1 * low), low)
-        value, stretch = excess(high if rising else low), 1.4 * stretch
-    if value > 0 or rising:
-        high = float(optimize.brentq(excess, low, high, xtol=2e-4 * guess**2, rtol=1e-4))
-    root = math.sqrt(high)
-    while mass(root) > target:
-        root *= 1 + 1e-4
-    return root
-
-
-def _normal_radius(deviation: float, sides: int, delta: float) -> float:
-    """Return where a normal posterior of this standard deviation in every direction has mass δ outside: a place to start."""
-    return deviation * float(-special.ndtri(min(delta / sides, 0.25)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +102,9 @@ class RegressionInstance:
         factor = 1.0 if coupled else float(d)
         outside = Outside.of(self.posterior, self.posterior.mode, directions, self.generator)
         widest = math.sqrt(float((self.posterior.covariance @ directions.T * directions.T).sum(axis=0).max()))
-        first = _solve(lambda r: float(outside.draw(r)[1].sum()), delta, _normal_radius(widest, len(directions), delta), widest)
+        first = solve_radius(
+            lambda r: float(outside.draw(r)[1].sum()), delta, normal_radius(widest, len(directions), delta), widest
+        )
         error = self._boundary_error(outside, first)
         sizes = first * np.array([0.9, 0.97, 1.0, 1.03, 1.07, 1.12, 1.2, 1.35, 1.6, 2.2, 4.0, 9.0])
         rises = np.full(len(sizes) + 1, math.nan)  # found where a draw asks for them
@@ -152,7 +122,7 @@ class RegressionInstance:
             scatter = math.sqrt(float(np.maximum((lifted**2).sum() - lifted.sum() ** 2 / len(lifted), 0)))
             return float(lifted.sum()) + CAUTION * scatter
 
-        radius = _solve(tail, delta, first, widest)
+        radius = solve_radius(tail, delta, first, widest)
         scales = _scales(self.at, radius)
         if coupled:
             return self._coupled(radius, moments, delta, adjacency)
@@ -276,7 +246,7 @@ def literal_epsilon(
     if particles is None:
         outside = Outside.of(posterior, truth, box_directions(model.parameters), generator)
         widest = math.sqrt(float(np.diag(posterior.covariance).max()))
-        phi = _solve(lambda r: float(outside.draw(r)[1].sum()), delta, 4 * widest, widest)
+        phi = solve_radius(lambda r: float(outside.draw(r)[1].sum()), delta, 4 * widest, widest)
     else:
         cloud = (
             posterior.mode + generator.standard_normal((particles, model.parameters)) @ np.linalg.cholesky(posterior.covariance).T

@@ -110,9 +110,13 @@ class ContaminatedModel:
         if self.contamination is not None:
             if not isinstance(self.contamination, Density):
                 fail("contamination", self.contamination, "a density of gibbsafe.contamination, or None")
-            self.likelihood.check_tails(self.contamination, unknown_scale=self.unknown_scale, scale=self.noise)
+            self._check_tails()
         elif self.rate is not None:
             fail("rate", self.rate, "absent where there is no contaminating density")
+
+    def _check_tails(self) -> None:
+        assert self.contamination is not None
+        self.likelihood.check_tails(self.contamination, unknown_scale=self.unknown_scale, scale=self.noise)
 
     def p(self, n: int) -> float:
         """Return the contamination rate for n records."""
@@ -128,6 +132,10 @@ class ContaminatedModel:
     def method_name(self, method: str) -> str:
         """Return what an estimate by a method is called."""
         return method
+
+    def method_note(self, method: str, usual: str) -> str:
+        """Return what is said of a method."""
+        return usual
 
     def notes(self, method: str) -> tuple[str, ...]:
         """Return what limits an estimate besides its method."""
@@ -180,16 +188,22 @@ class ContaminatedModel:
 
     def read(self, data: object) -> tuple[Floats, Floats]:
         """Return a curator's records as (x, w), refused where they leave the declared space."""
-        x, w = data if isinstance(data, tuple) else (data, None)
-        x = np.asarray(x, dtype=np.float64)
-        w = np.ones((len(x), 1)) if w is None and self.dimension == 1 else np.asarray(w, dtype=np.float64)
-        if x.ndim != 1 or w.shape != (len(x), self.dimension):
-            raise DomainError(f"data: expected x of shape (n,) and covariates of shape (n, {self.dimension})")
+        many = self.covariate_count
+        if isinstance(data, tuple) and len(data) != 2:
+            raise DomainError(f"data: {len(data)} arrays, but records are x, or a pair (x, w)")
+        try:
+            x, w = (np.asarray(each, dtype=np.float64) for each in (data if isinstance(data, tuple) else (data, np.nan)))
+        except (TypeError, ValueError):
+            raise DomainError("data: not arrays of numbers") from None
+        if w.ndim == 0 and many == 1:
+            w = np.ones((x.size, 1))
+        if x.ndim != 1 or w.shape != (len(x), many):
+            raise DomainError(f"data: expected x of shape (n,) and covariates of shape (n, {many})")
         if not (np.isfinite(x).all() and np.isfinite(w).all()):
             raise DomainError("data: records must be finite")
         if not (np.abs(w) <= 1).all():
             raise DomainError("data: a covariate lies outside [−1, 1], its declared bound; scale the columns by public bounds")
-        if self.likelihood.labels and not np.isin(x, (0.0, 1.0)).all():
+        if self.labels and not np.isin(x, (0.0, 1.0)).all():
             raise DomainError("data: labels must be 0 or 1")
         return x, w
 
@@ -205,7 +219,7 @@ class ContaminatedModel:
             return Records(x, w, np.zeros(len(x)))
         if self.contamination.follows_truth and truth is None:
             raise PremiseError("contamination: this density follows the unknown truth; it exists for reproduction only")
-        centre = w @ (np.zeros(self.dimension) if truth is None else truth[: self.dimension])
+        centre = np.zeros(len(x)) if truth is None or not self.contamination.follows_truth else w @ truth[: self.dimension]
         replaced = generator.random(len(x)) < self.p(max(len(x), 2))
         x = np.array(x)
         x[replaced] = self.contamination.sample(generator, centre[replaced])

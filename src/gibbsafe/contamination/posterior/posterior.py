@@ -15,6 +15,7 @@ from scipy import linalg, optimize
 from gibbsafe._types import Floats
 from gibbsafe.contamination.model.likelihoods import mixture_derivatives
 from gibbsafe.contamination.model.models import ContaminatedModel, Records
+from gibbsafe.contamination.model.own import OwnModel
 from gibbsafe.errors import GibbsafeError
 
 __all__ = ["Laplace", "laplace", "log_posterior"]
@@ -194,6 +195,18 @@ class _Taylor:
         return value
 
 
+def _start(model: ContaminatedModel, records: Records, p: float) -> Floats:
+    """Return where to search for the mode: of a model of one's own the best of a public sample around the prior's centre."""
+    if not isinstance(model, OwnModel):
+        return _robust_start(model, records)
+    rng = np.random.default_rng(0)  # the same points for every data set
+    centre = np.full(model.count, model.prior_mean)
+    spread = model.prior_scale * rng.standard_normal((400, model.count)) * np.geomspace(0.05, 1.5, 400)[:, None]
+    points = np.concatenate([centre[None], centre + spread])
+    values = log_posterior(model, records, p, points)
+    return np.asarray(points[int(np.nanargmax(values))])
+
+
 def _robust_start(model: ContaminatedModel, records: Records) -> Floats:
     """Return where to search for the mode: least absolute deviations, which bear nearly half of the records replaced.
 
@@ -219,8 +232,8 @@ def laplace(model: ContaminatedModel, records: Records, p: float, start: Floats 
     """Return the posterior around its mode: by Taylor expansion for many records of a smooth model, else directly."""
     if model.truncation is not None:
         raise GibbsafeError("a truncated mean is handled on the line")
-    smooth = model.likelihood.smooth and not model.unknown_scale
-    begin = _robust_start(model, records) if start is None else np.array(start, dtype=np.float64)
+    smooth = model.likelihood.smooth and not model.unknown_scale and not isinstance(model, OwnModel)
+    begin = _start(model, records, p) if start is None else np.array(start, dtype=np.float64)
     mode, hessian = (_newton if smooth else _numerical)(model, records, p, begin)
     base = log_posterior(model, records, p, mode[None])[0]
 

@@ -12,7 +12,7 @@ from gibbsafe._json import agrees
 from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import choice, count, real
 from gibbsafe.contamination.model.declare import model_from_table
-from gibbsafe.contamination.model.models import ContaminatedModel, Records
+from gibbsafe.contamination.model.models import ContaminatedModel
 from gibbsafe.contamination.release.certificate import EstimatedCertificate, check_certificate
 from gibbsafe.contamination.release.plans import FORMAT as PLAN_FORMAT
 from gibbsafe.contamination.release.plans import METHODS, EstimatedPlan
@@ -64,7 +64,7 @@ class Described(ContaminatedModel):
         """Return the words of the file."""
         return self.words
 
-    def contaminate(self, data: object, generator: np.random.Generator, *, truth: Floats | None = None) -> Records:
+    def read(self, data: object) -> tuple[Floats, Floats]:
         """Refuse: nobody knows the functions."""
         raise PremiseError("model: functions of somebody's own, which a file does not hold; make the plan anew")
 

@@ -26,7 +26,7 @@ from gibbsafe.privacy import Adjacency, EstimatedBudget, EstimatedPrivacy
 if TYPE_CHECKING:
     from gibbsafe.contamination.release.releases import EstimatedRelease
 
-__all__ = ["FORMAT", "METHODS", "EstimatedPlan", "plan_estimated"]
+__all__ = ["FORMAT", "METHODS", "EstimatedPlan", "plan_estimated", "usual_repeats"]
 
 FORMAT = "gibbsafe/estimated-plan/1"
 #: Methods on which a plan may rest: not the printed algorithm, which is unsound, and not an approximation.
@@ -202,8 +202,7 @@ def plan_estimated(
     name, many = choice("method", method, METHODS), count("draws", draws)
     chosen = model.contamination is not None and model.rate is None
     level = 1 - (1 - budget.confidence) / TRIES if chosen else budget.confidence
-    needed = math.ceil(math.log1p(-level) / math.log(budget.quantile))
-    wanted = 2 * needed if repeats is None else count("repeats", repeats)
+    wanted = usual_repeats(budget) if repeats is None else count("repeats", repeats)
     run: JSON = {"delta": budget.delta, "method": name, "adjacency": relation.value, "truth": truth, "draws": many}
     run |= {"workers": workers, "progress": progress, "repeats": wanted, "quantile": budget.quantile}
     if chosen:
@@ -212,6 +211,15 @@ def plan_estimated(
     else:
         found = simulate(model, size, confidence=level, seed=seed, **run)
     return _settled(model, budget, size, relation, many, name, chosen, found, table)
+
+
+def usual_repeats(budget: EstimatedBudget) -> int:
+    """Return twice as many repeats as the budget needs at least, whether or not the rate is chosen.
+
+    >>> usual_repeats(EstimatedBudget(1.0, 1e-4))
+    816
+    """
+    return 2 * math.ceil(math.log((1 - budget.confidence) / TRIES) / math.log(budget.quantile))
 
 
 def _require_plannable(model: object, table: Table | None) -> None:
