@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gibbsafe as gs
+from gibbsafe.contamination.epsilon.instance_own import OwnInstance
 from gibbsafe.contamination.epsilon.repeats import epsilon_of
 from gibbsafe.contamination.model.likelihoods import log_mixture
 
@@ -31,9 +32,7 @@ def student_sample(theta, w, rng):
 
 
 def laplace(**options):
-    return C.OwnModel(
-        log_f=laplace_log_f, sample=laplace_sample, count=1, contamination=G, rate=0.3, title="Laplace", **options
-    )
+    return C.OwnModel(log_f=laplace_log_f, sample=laplace_sample, count=1, contamination=G, rate=0.3, title="Laplace", **options)
 
 
 def student(**options):
@@ -99,8 +98,6 @@ def test_searched_values_are_labelled_and_stay_below_the_bound(case):
 def test_the_search_finds_what_a_finer_grid_finds():
     """sup log d of a Laplace location by brute force over 20,001 records."""
     model = laplace(asserted=(4,))
-    from gibbsafe.contamination.epsilon.instance_own import OwnInstance
-
     at = OwnInstance(model, None, 0.3, np.array([1.0]), np.random.default_rng(0))
     up, down = at.spread(0.2)
     x = np.linspace(-30, 30, 20001)

@@ -16,7 +16,16 @@ from gibbsafe.contamination.model.models import ContaminatedModel
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, EstimatedPrivacy
 
-__all__ = ["Simulated", "estimate_epsilon", "estimate_from_dict", "simulate", "summarise"]
+__all__ = [
+    "OF_THE_PRIOR",
+    "Simulated",
+    "estimate_epsilon",
+    "estimate_from_dict",
+    "notes_of",
+    "simulate",
+    "simulated_model",
+    "summarise",
+]
 
 #: Particles of the literal method where none are asked for: the number with which the paper's Table 1 comes out best.
 PAPER_PARTICLES = 1000
@@ -28,6 +37,10 @@ _NOTES = {
     "exact": "hockey-stick divergence by quadrature, worst pair of records by search",
     "gaussian": "normal approximation of the posterior: an approximation, not a bound",
 }
+
+
+#: What is said of true parameters that are drawn anew in every repeat.
+OF_THE_PRIOR = "true parameters drawn from the prior in every repeat"
 
 
 def estimate_epsilon(  # noqa: PLR0917 - the algorithm's own inputs, in its order
@@ -125,13 +138,14 @@ def simulate(
     worst = max(range(len(columns)), key=lambda k: float(np.sort(columns[k])[order - 1]))
     estimate = summarise(
         columns[worst], order, quantile, confidence, delta=level, method=model.method_name(name), adjacency=relation, seed=seed,
-        notes=_notes(model, name, used, level, many), sensitive=rows is not None,
+        notes=notes_of(model, name, used, level, many), sensitive=rows is not None,
         data_model=_describe(model, size, truth, rows is not None, len(columns)),
     )  # fmt: skip
     return Simulated(estimate, columns[worst], truths[worst])
 
 
-def _notes(model: ContaminatedModel, method: str, particles: int | None, delta: float, draws: int) -> tuple[str, ...]:
+def notes_of(model: ContaminatedModel, method: str, particles: int | None, delta: float, draws: int) -> tuple[str, ...]:
+    """Return what limits an estimate."""
     notes = [model.method_note(method, _NOTES[method]), *model.notes(method)]
     if particles is not None:
         notes.append(f"m·δ = {particles * delta:.3g}" + (": invalid below 10" if particles * delta < 10 else ""))
@@ -193,10 +207,15 @@ def _truths(model: ContaminatedModel, truth: Any, rows: Any) -> list[Floats | No
 def _describe(model: ContaminatedModel, n: int, truth: Any, present: bool, several: int) -> str:
     if present:
         return f"{model.describe()}; a curator's own {n} records, contaminated anew in every repeat"
-    where = f"the worst of {several} true parameters" if several > 1 else "true parameters drawn from the prior in every repeat"
+    where = f"the worst of {several} true parameters" if several > 1 else OF_THE_PRIOR
     if several == 1 and not isinstance(truth, str):
         where = f"true parameters {np.round(truth, 6).tolist()}"
-    return f"{model.describe()}; n = {n}, p = {model.p(n):.4g}, {where}"
+    return f"{simulated_model(model, n)}{where}"
+
+
+def simulated_model(model: ContaminatedModel, n: int) -> str:
+    """Return how the words for simulated data begin; which true parameters they have comes after."""
+    return f"{model.describe()}; n = {n}, p = {model.p(n):.4g}, "
 
 
 def estimate_from_dict(table: Document, *, progress: bool | None = None) -> EstimatedPrivacy:

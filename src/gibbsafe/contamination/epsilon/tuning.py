@@ -109,7 +109,7 @@ def choose_n(
 
 
 #: Repeats and quantile of a search: their largest ε̂ stands for the quantile that is confirmed afterwards.
-QUICK: dict[str, Any] = {"repeats": 40, "quantile": 0.9, "confidence": 0.95}
+QUICK: dict[str, Any] = {"repeats": 30, "quantile": 0.9, "confidence": 0.95}
 #: How often a choice is confirmed with new data sets; each try has its share of the doubt.
 TRIES = 3
 
@@ -172,7 +172,7 @@ def confirmed_n(
     delta = options.pop("delta", None)
 
     def choose(aim: float) -> int:
-        return choose_n(model, aim, seed=seed, delta=delta, **QUICK, **options)[0]
+        return choose_n(model, aim, steps=4, seed=seed, delta=delta, **QUICK, **options)[0]
 
     def simulated(n: int, fresh: int, level: float) -> Simulated:
         return simulate(model, n, delta, repeats, quantile, confidence=level, seed=fresh, **options)

@@ -64,7 +64,7 @@ def table_of(model: ContaminatedModel) -> JSON | None:
     if "scale" in stated and stated["scale"] is None:
         table["scale"] = "unknown"
     if g is None:
-        return table if "contaminated" in table else table | {"contaminated": False}
+        return table | {"contaminated": False}
     return table | {"density": {"name": type(g).__name__, **{each.name: getattr(g, each.name) for each in fields(type(g))}}}
 
 

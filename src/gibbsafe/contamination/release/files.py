@@ -11,6 +11,7 @@ import numpy as np
 from gibbsafe._json import agrees
 from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import choice, count, real
+from gibbsafe.contamination.epsilon.estimate import OF_THE_PRIOR, notes_of, simulated_model
 from gibbsafe.contamination.model.declare import model_from_table
 from gibbsafe.contamination.model.models import ContaminatedModel
 from gibbsafe.contamination.release.certificate import EstimatedCertificate, check_certificate
@@ -85,6 +86,7 @@ def plan_from_dict(data: Document) -> EstimatedPlan:
         raise CertificateError(f"plan fields {', '.join(sorted(set(data) ^ PLAN_FIELDS))}: missing or unknown")
     try:
         planned = _rebuilt(data)
+        _check_words(planned)
         planned.budget.claim(planned.estimate)
         written = planned.to_dict()
     except CertificateError:
@@ -118,6 +120,21 @@ def _rebuilt(data: Document) -> EstimatedPlan:
         values=tuple(real("values", each) for each in values),
         table=None if data["table"] is None else Table.from_dict(data["table"]),
     )
+
+
+def _check_words(plan: EstimatedPlan) -> None:
+    """Refuse words about the simulation that are not those of the plan's own model; of somebody's functions none are known."""
+    model = plan.model
+    if isinstance(model, Described):
+        return
+    begin, rest = simulated_model(model, plan.n), plan.data_model
+    places = [OF_THE_PRIOR] if plan.truth is None else ["true parameters [", "true parameters ", "the worst of "]
+    if not (rest.startswith(begin) and rest.removeprefix(begin).startswith(tuple(places))):
+        raise CertificateError("plan: data_model is not what the plan's model says")
+    if plan.method_name != model.method_name(plan.method):
+        raise CertificateError("plan: method_name is not that of its method")
+    if plan.notes != notes_of(model, plan.method, None, plan.budget.delta, plan.draws):
+        raise CertificateError("plan: notes are not those of its method")
 
 
 def check_estimated(

@@ -16,8 +16,8 @@ from gibbsafe.errors import CertificateError, DomainError
 
 __all__ = ["Table", "read_records"]
 
-#: Farther than this a record tells nothing more, and its square still has room: a public map of records, the same for all.
-FARTHEST = 1e100
+#: Farther than so many scales a record tells nothing more, and its fourth power still has room: one public map of all records.
+FARTHEST = 1e60
 
 
 @dataclass(frozen=True)
@@ -99,4 +99,5 @@ def read_records(model: ContaminatedModel, table: Table | None, data: object) ->
             raise DomainError("data: a table, but the plan declares no columns; pass arrays x or (x, w), or plan with a table")
         data = table.read(data)
     x, w = model.read(data)
-    return np.clip(x, -FARTHEST, FARTHEST), w
+    farthest = FARTHEST * model.noise
+    return np.clip(x, -farthest, farthest), w
