@@ -75,7 +75,7 @@ def test_estimates_of_the_table_itself_are_marked_for_the_curator(desk, run):
 
 @pytest.mark.parametrize("what", ["p", "n"])
 def test_the_rate_or_the_number_of_records_is_chosen(desk, run, monkeypatch, what):
-    monkeypatch.setattr(tuning, "QUICK", {"repeats": 6, "quantile": 0.5, "confidence": 0.8})
+    monkeypatch.setattr(tuning, "QUICK", {"repeats": 3, "quantile": 0.5, "confidence": 0.6})
     (desk / "study.toml").write_text((desk / "study.toml").read_text().replace("n = 400 ", "n = 150 "))
     code, out, err = run("estimate", "study.toml", "--choose", what, "--epsilon", "3", "--json")
     assert code == 0, err

@@ -27,7 +27,7 @@ def test_a_plan_states_its_simulation_and_nothing_proved(plan, budget):
 
 
 def test_the_rate_is_chosen_and_then_estimated_on_data_sets_the_search_never_saw(model, budget, monkeypatch):
-    monkeypatch.setattr(tuning, "QUICK", {"repeats": 6, "quantile": 0.5, "confidence": 0.8})
+    monkeypatch.setattr(tuning, "QUICK", {"repeats": 3, "quantile": 0.5, "confidence": 0.6})
     free = replace(model, rate=None)
     plan = gs.plan(free, replace(budget, epsilon=1.5), n=120, truth=30.0, repeats=12)
     assert plan.chosen
