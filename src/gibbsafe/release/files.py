@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gibbsafe._json import canonical_bytes, read_json
-from gibbsafe._types import Document, Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe.errors import CertificateError
 from gibbsafe.models.base import require_size
 from gibbsafe.planning import Plan
@@ -19,7 +19,7 @@ from gibbsafe.release.signing import check_receipt, check_signature
 from gibbsafe.release.transcripts import transcript_from_dict
 from gibbsafe.samplers.noisy_scores import Answers
 
-__all__ = ["FORMAT", "Checked", "check_release", "digest", "is_estimated", "read_release"]
+__all__ = ["FORMAT", "Checked", "check_release", "digest", "is_estimated", "read_release", "sealed"]
 
 #: Releases of draws, and of an estimate with the transcript of its scores.
 FORMAT, SCORES_FORMAT = "gibbsafe/release/1", "gibbsafe/release/2"
@@ -33,6 +33,13 @@ OPTIONAL = {"charge", "signature"}
 def digest(content: Document) -> str:
     """Return the hash of a release file's content."""
     return hashlib.sha256(canonical_bytes(content)).hexdigest()
+
+
+def sealed(content: JSON, charge: Document | None, signature: Document | None) -> JSON:
+    """Return a release file's content with the ledger's receipt, the hash of all that, and a signature."""
+    content = content if charge is None else content | {"charge": dict(charge)}
+    content |= {"sha256": digest(content)}
+    return content if signature is None else content | {"signature": dict(signature)}
 
 
 def read_release(path: Path | str) -> Any:

@@ -24,7 +24,7 @@ from gibbsafe.queries.query import answer
 from gibbsafe.randomness import use
 from gibbsafe.release.describe import describe_table
 from gibbsafe.release.draw import Guarded, Ledger, Receipted, Settled
-from gibbsafe.release.files import digest, read_release
+from gibbsafe.release.files import read_release, sealed
 from gibbsafe.release.signing import require_signer
 
 if TYPE_CHECKING:
@@ -73,9 +73,7 @@ class EstimatedRelease:
             "parameters": list(self.parameters),
             "draws": self.on_grid.tolist(),
         }
-        content |= {} if self.charge is None else {"charge": dict(self.charge)}
-        content |= {"sha256": digest(content)}
-        return content if self.signature is None else content | {"signature": dict(self.signature)}
+        return sealed(content, self.charge, self.signature)
 
     def save(self, path: Path | str, *, force: bool = False) -> None:
         """Write the release as JSON, whole or not at all; an existing file is kept unless ``force`` says otherwise."""
