@@ -109,7 +109,8 @@ class RegressionInstance:
         sizes = first * np.array([0.9, 0.97, 1.0, 1.03, 1.07, 1.12, 1.2, 1.35, 1.6, 2.2, 4.0, 9.0])
         rises = np.full(len(sizes) + 1, math.nan)  # found where a draw asks for them
         rises[-1] = math.inf  # beyond the largest size, which no draw reaches
-        moments = self.moments(outside, first)
+        smooth = self.model.likelihood.smooth and not self.model.unknown_scale
+        moments = self.moments(outside, first) if smooth else _Moments(math.inf, math.inf)  # where Taylor's formula is used
         bottom = self._mean_bounds(factor * first * 1.1, moments, 2 * delta, _scales(self.at, first * 1.1))[1]
 
         def tail(radius: float) -> float:
