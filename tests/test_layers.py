@@ -25,6 +25,10 @@ LAYERS = (
 #: The only doors to rooms further on: methods for convenience, and what they are annotated with.
 DOORS = {
     ("planning.plans", "Plan.release"): "release",
+    ("planning.estimated", "plan_estimated"): "contamination",
+    ("contamination.release.plans", "EstimatedPlan.release"): "contamination",
+    ("release.verification", "verify"): "contamination",
+    ("study.declaration", "Study.from_dict"): "study",
     ("release.releases", "Release.answer"): "queries",
     ("release.releases", "Release.interval"): "population",
     ("release.releases", "Release.simulate"): "queries",

@@ -15,7 +15,7 @@ from gibbsafe.errors import (
     showing_values,
 )
 from gibbsafe.planning import Plan, plan
-from gibbsafe.privacy import Adjacency, Budget
+from gibbsafe.privacy import Adjacency, Budget, EstimatedBudget
 from gibbsafe.release import Release, verify
 from gibbsafe.study import Study
 
@@ -25,6 +25,7 @@ __all__ = [
     "BudgetError",
     "CertificateError",
     "DomainError",
+    "EstimatedBudget",
     "GibbsafeError",
     "ParameterError",
     "Plan",

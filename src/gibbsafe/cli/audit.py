@@ -29,11 +29,11 @@ def audit(  # noqa: PLR0917 - options of a command
     """
     from gibbsafe._files import require_free
     from gibbsafe.audit import audit_plan
-    from gibbsafe.cli.inputs import load_plan
+    from gibbsafe.cli.inputs import load_proved_plan
 
     if out is not None:
         require_free(out, force=force, inputs=[source])
-    plan = load_plan(source)
+    plan = load_proved_plan(source)
     found = audit_plan(plan, draws=draws, confidence=confidence, effort=effort, seconds=seconds, workers=workers)
     if out is not None:
         found.draw(out, force=force)

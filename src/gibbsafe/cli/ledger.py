@@ -36,10 +36,11 @@ DataSet = Annotated[str | None, typer.Option(help="Id of the data set.")]
 def open_(
     reference: Reference,
     *,
-    epsilon: Annotated[float, typer.Option(help="ε that the account will claim.")],
+    epsilon: Annotated[float | None, typer.Option(help="ε that the account will claim.")] = None,
     delta: Annotated[float, typer.Option(help="δ that the account will claim.")] = 0.0,
     adjacency: Adjacent,
     unit: Unit = "record",
+    journal: Annotated[bool, typer.Option("--journal", help="A journal of estimated claims, without budget or total.")] = False,
     currency: Annotated[str | None, typer.Option(help="gaussian, zcdp, or pure (the default where δ is 0).")] = None,
     reserve: Annotated[float | None, typer.Option(help="Share of δ kept for slacks and the δ of releases: 0.1.")] = None,
     reason: Reason = "",
@@ -53,27 +54,27 @@ def open_(
 ) -> None:
     """Open an account for one data set. Its caps are fixed now: they are what everything charged to it will claim together.
 
-    Example: `gibbsafe ledger open ledger.db#clinic --epsilon 3 --delta 1e-6 --adjacency replace-one`
+    Examples:
+
+    `gibbsafe ledger open ledger.db#clinic --epsilon 3 --delta 1e-6 --adjacency replace-one`
+
+    `gibbsafe ledger open ledger.db#estimates --journal --adjacency replace-one`
     """
-    from gibbsafe.ledger import open_account, parse_reference
+    from gibbsafe.ledger import open_account, open_journal, parse_reference
     from gibbsafe.privacy import Budget
 
     refuse_two_documents(anchor, as_json)
     url, name = parse_reference(reference)
-    result = open_account(
-        url,
-        name,
-        Budget(epsilon, delta),
-        adjacency=adjacency,
-        unit=unit,
-        currency=currency,
-        reserve=reserve,
-        reason=reason,
-        who=who,
-        anchor=anchor,
-        dataset=dataset,
-        seeded=seeded,
-    )
+    about: JSON = {"reason": reason, "who": who, "anchor": anchor, "dataset": dataset, "seeded": seeded}
+    if journal:
+        if epsilon is not None or delta or currency is not None or reserve is not None or unit != "record":
+            raise typer.BadParameter("--journal states no total: leave --epsilon, --delta, --unit, --currency and --reserve out")
+        result = open_journal(url, name, adjacency=adjacency, **about)
+    elif epsilon is None:
+        raise typer.BadParameter("--epsilon is missing: the budget of the account, or --journal for one of estimated claims")
+    else:
+        rest: JSON = {"unit": unit, "currency": currency, "reserve": reserve}
+        result = open_account(url, name, Budget(epsilon, delta), adjacency=adjacency, **rest, **about)
     _show_status(result.status(), as_json=as_json, quiet=quiet)
 
 
@@ -305,10 +306,10 @@ def mark(
 
     Example: `gibbsafe ledger mark ledger.db#clinic release.json`
     """
+    from gibbsafe.cli.inputs import load_release
     from gibbsafe.ledger import account
-    from gibbsafe.release import Release
 
-    loaded = Release.load(release)
+    loaded = load_release(release)
     charge = account(reference).find_charge(loaded)
     charge.settle(loaded)
     if as_json:
@@ -324,6 +325,11 @@ def _show_status(status: JSON, *, as_json: bool, quiet: bool) -> None:
         print_json(status)
         return
     if quiet:
+        return
+    if status.get("journal"):
+        about = [("about", f"{status['adjacency']}, one {status['unit']}"), ("total", f"none: {status['note']}")]
+        about += [("estimates", f"{status['estimates']}, of which {status['unreleased']} unreleased"), ("head", status["head"])]
+        tables.show(tables.facts(f"Journal {status['account']} in {status['ledger']}", about))
         return
     claim, main = status["claim"], next(iter(status["caps"]))
     symbol = {"mu": "μ", "rho": "Σρ", "epsilon": "Σε"}[main]
@@ -343,6 +349,7 @@ def _show_status(status: JSON, *, as_json: bool, quiet: bool) -> None:
         ("claim", f"ε = {claim['epsilon']:g}, δ = {claim['delta']:g}: of everything charged, now and later, never less"),
         ("about", f"{status['adjacency']}, one {status['unit']}; currency {status['currency']}"),
         ("charges", f"{status['charges']}, of which {status['unreleased']} unreleased"),
+        ("not covered", status["not_covered"]),
         ("head", status["head"]),
     ]
     title = f"Account {status['account']} in {status['ledger']}"

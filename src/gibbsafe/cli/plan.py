@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gibbsafe._types import JSON
-from gibbsafe.cli.application import Force, Json, Quiet, app, print_json
+from gibbsafe.cli.application import Force, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
     from gibbsafe.planning import Plan
+    from gibbsafe.planning.estimated import EstimatedClaim
 
 __all__ = ["describe"]
 
@@ -34,14 +35,26 @@ def plan(
     """
     from gibbsafe._files import write_whole
     from gibbsafe.cli.inputs import load_plan
+    from gibbsafe.planning.estimated import EstimatedClaim
 
     planned = load_plan(study)
     if out is not None:
         write_whole(out, planned.to_json().encode(), force=force, inputs=[study])
-    if as_json:
+    if isinstance(planned, EstimatedClaim):
+        _tell_estimated(planned, as_json=as_json, quiet=quiet)
+    elif as_json:
         print_json(describe(planned))
     elif not quiet:
         _show(planned)
+
+
+def _tell_estimated(planned: EstimatedClaim, *, as_json: bool, quiet: bool) -> None:
+    from gibbsafe.planning.estimated import KIND
+
+    if as_json:
+        print_json({"kind": KIND, "plan": planned.to_dict()})
+    elif not quiet:
+        say(str(planned))
 
 
 def describe(planned: Plan) -> JSON:

@@ -15,6 +15,7 @@ from gibbsafe._types import JSON
 from gibbsafe.cli.application import Force, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
+    from gibbsafe.contamination import EstimatedRelease
     from gibbsafe.models.linear.predictor import LinearModel
     from gibbsafe.release import Release
 
@@ -46,6 +47,8 @@ def query(
     `gibbsafe query release.json --simulate 1000 --out synthetic.csv`
     """
     from gibbsafe._files import require_free, write_whole
+    from gibbsafe.cli.inputs import load_release
+    from gibbsafe.errors import GibbsafeError
     from gibbsafe.release import Release
 
     if predict is not None and simulate is not None:
@@ -53,7 +56,12 @@ def query(
     inputs = [path for path in (release, predict, features) if path is not None]
     if out is not None:
         require_free(out, force=force, inputs=inputs)
-    loaded = Release.load(release)
+    loaded = load_release(release)
+    if not isinstance(loaded, Release):
+        if predict is not None or simulate is not None:
+            raise GibbsafeError("predict, simulate: not defined for an estimated release; ask for its draws")
+        _summarise_estimated(loaded, level, as_json=as_json, quiet=quiet)
+        return
     if predict is None and simulate is None:
         _summarise(loaded, level, as_json=as_json, quiet=quiet)
         return
@@ -90,6 +98,30 @@ def _summarise(loaded: Release, level: float, *, as_json: bool, quiet: bool) -> 
         ),
         "\n".join([*more, f"intervals: {kind}; free, like every question to a release"]),
     )
+
+
+def _summarise_estimated(loaded: EstimatedRelease, level: float, *, as_json: bool, quiet: bool) -> None:
+    """Show means, and with several draws their central part; the estimate first."""
+    from gibbsafe import queries
+    from gibbsafe.cli.tables import grid, show
+
+    means = loaded.answer(queries.mean())
+    several = len(loaded.on_grid) > 1
+    ends = loaded.answer(queries.credible_interval(level)) if several else None
+    if as_json:
+        spread = None if ends is None else ends.to_dict()["value"]
+        listed = {name: float(means[name]) for name in loaded.parameters}
+        print_json({"kind": loaded.certificate["kind"], "mean": listed, "credible": spread})
+    elif not quiet:
+        rows = [
+            (name, f"{float(means[name]):.6g}", *(["", ""] if ends is None else [f"{end:.6g}" for end in ends[name]]))
+            for name in loaded.parameters
+        ]
+        head = ("parameter", "mean", f"{level:.0%} of draws from", "to")
+        show(
+            grid(f"{len(loaded.on_grid)} draws: {loaded.certificate['kind']}", head, rows, numbers=(1, 2, 3)),
+            str(loaded.plan.estimate),
+        )
 
 
 def _predictions(loaded: Release, path: Path) -> tuple[list[JSON], str]:

@@ -176,7 +176,9 @@ def _tell(released: Release, out: Path, deferred: DeferredCharge | None, counts:
     entry = None if deferred is None or deferred.charged is None else deferred.charged.number
     if as_json:
         charged: JSON | None = None if deferred is None else {"account": str(deferred.account), "entry": entry}
-        document = {"release": str(out), "claim": dict(released.certificate["claim"]), "charge": charged}
+        stated = released.certificate
+        said = {"claim": dict(stated["claim"])} if "claim" in stated else {"kind": stated["kind"], "estimate": stated["estimate"]}
+        document = {"release": str(out), **said, "charge": charged}
         print_json(document | {"parameters": list(released.parameters), "draws": len(released.draws)})
     elif not quiet:
         say(f"{released.summary()}\n\n{released.certificate}\n")

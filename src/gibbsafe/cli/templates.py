@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from gibbsafe.errors import GibbsafeError, ParameterError
 
-__all__ = ["blank_study", "example_study", "example_table"]
+__all__ = ["CONTAMINATED_STUDY", "blank_study", "example_study", "example_table", "waiting_table"]
 
 HEAD = """\
 # A gibbsafe study. Everything in it must be public knowledge: never take a bound, a level or n from the private table itself
@@ -104,3 +104,51 @@ def example_table() -> str:
     writer.writerow([*BOUNDS, "benign"])
     writer.writerows([*row, label] for row, label in zip(features[:, COLUMNS].tolist(), labels.tolist(), strict=True))
     return text.getvalue()
+
+
+CONTAMINATED_STUDY = """\
+# A gibbsafe study with an estimated budget: random differential privacy of unbounded records, simulated and not proved.
+# Everything in it must be public knowledge; docs/contamination.md explains every key.
+
+title = "Days of waiting"
+adjacency = "replace-one"
+n = 400                       # the public number of records
+draws = 1
+
+[budget]                      # an estimate: for all but this fraction of the model's data sets, at this confidence
+epsilon = 1.5
+delta = 1e-3
+failure = 0.1
+confidence = 0.9
+
+[contamination]               # the rate is chosen by simulation where none is declared
+model = "NormalMean"
+scale = 8.0                   # of the records, public
+prior_mean = 40.0
+prior_scale = 20.0
+truth = 30.0                  # what simulated data sets have; several rows: the worst counts; "prior": drawn from it
+# rate = 0.3
+
+[contamination.density]       # public, heavy-tailed, never taken from the data
+name = "StudentT"
+degrees = 5.0
+location = 40.0
+scale = 20.0
+
+[target]
+name = "days"
+
+[ledger]                      # a journal of estimated claims has no total: ledger open ledger.db#estimates --journal
+account = "estimates"
+url = "ledger.db"
+"""
+
+
+def waiting_table() -> str:
+    """Return an invented table of days of waiting, a few of them far away, as CSV."""
+    import numpy as np
+
+    generator = np.random.default_rng(7)
+    days = 31 + 8 * generator.standard_normal(400)
+    days[:4] = [900.0, 410.0, -3.0, 260.0]
+    return "person,days\n" + "".join(f"{k},{value:.1f}\n" for k, value in enumerate(days))

@@ -179,8 +179,8 @@ class Request:
 
 
 def requested(  # noqa: PLR0917 - what `plan` was asked
-    model: Model,
-    budget: Budget,
+    model: object,
+    budget: object,
     n: int | None,
     adjacency: Adjacency | str,
     draws: int,
@@ -190,7 +190,8 @@ def requested(  # noqa: PLR0917 - what `plan` was asked
 ) -> Request:
     """Return the request, every part of it checked."""
     if not isinstance(model, Model):
-        fail("model", model, "a model of gibbsafe.models")
+        remedy = "a contaminated one has no proved price: plan it with gs.EstimatedBudget"
+        fail("model", type(model).__name__, "a model of gibbsafe.models", remedy)
     if not isinstance(budget, Budget):
         fail("budget", budget, "a gibbsafe.Budget")
     relation, draws, cap = Adjacency.of(adjacency), count("draws", draws), count("rows_per_person", rows_per_person)

@@ -16,7 +16,7 @@ from gibbsafe.models.capabilities import Predicts, PredictsProbabilities
 from gibbsafe.planning import Plan
 from gibbsafe.release.certificate import Certificate
 from gibbsafe.release.describe import describe_draws
-from gibbsafe.release.files import FORMAT, SCORES_FORMAT, check_release, digest, read_release
+from gibbsafe.release.files import FORMAT, SCORES_FORMAT, check_release, read_release, sealed
 from gibbsafe.release.signing import require_signer
 from gibbsafe.release.transcripts import transcript_to_dict
 from gibbsafe.samplers.noisy_scores import Answers
@@ -153,9 +153,7 @@ class Release:
             "draws": self.draws.tolist(),
         }
         content |= {} if self.answers is None else {"transcript": transcript_to_dict(self.answers)}
-        content |= {} if self.charge is None else {"charge": dict(self.charge)}
-        content |= {"sha256": digest(content)}
-        return content if self.signature is None else content | {"signature": dict(self.signature)}
+        return sealed(content, self.charge, self.signature)
 
     def save(self, path: Path | str, *, force: bool = False) -> None:
         """Write the release as JSON, whole or not at all; an existing file is kept unless ``force`` says otherwise."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gibbsafe.population import Intervals
     from gibbsafe.release import Release
 
-__all__ = ["render"]
+__all__ = ["facts", "page_of", "paragraph", "render", "section"]
 
 #: Parameters in pictures and in the table: a network of thousands must not fill a page.
 MOST_PICTURES = 12
@@ -44,8 +44,12 @@ def render(release: Release, *, level: float = 0.9, name: str = "release.json") 
         _verify(release, name),
         _details(release),
     ]
-    body = "\n".join(sections)
-    title = f"Release of {escape(release.plan.model.name)}"
+    return page_of(f"Release of {release.plan.model.name}", sections)
+
+
+def page_of(title: str, sections: Sequence[str]) -> str:
+    """Return a self-contained page of sections: nothing is loaded and nothing runs."""
+    body, title = "\n".join(sections), escape(title)
     head = (
         f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f'<meta name="viewport" content="width=device-width"><title>{title}</title><style>{STYLE}</style>'
@@ -56,15 +60,18 @@ def render(release: Release, *, level: float = 0.9, name: str = "release.json") 
 # -- pieces of a page -----------------------------------------------------------------------------------------------------
 
 
-def _section(title: str, *parts: str) -> str:
+def section(title: str, *parts: str) -> str:
+    """Return a section with a heading."""
     return f"<section><h2>{escape(title)}</h2>\n" + "\n".join(parts) + "</section>"
 
 
-def _paragraph(text: str) -> str:
+def paragraph(text: str) -> str:
+    """Return a paragraph of HTML."""
     return f"<p>{text}</p>"
 
 
-def _facts(pairs: Iterable[tuple[str, str]]) -> str:
+def facts(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return names and values (HTML) as a table."""
     rows = "".join(f"<tr><th scope=row>{escape(name)}</th><td>{value}</td></tr>" for name, value in pairs)
     return f"<table>{rows}</table>"
 
@@ -130,13 +137,13 @@ def _released(release: Release) -> str:
     known = plan.adjacency == Adjacency.REPLACE_ONE
     counted = "records" if plan.rows_per_person == 1 else f"persons of at most {plan.rows_per_person} records each"
     about = f"{plan.n:,} {counted}" if known and plan.n is not None else "a table whose number of records is itself private"
-    return _section(
+    return section(
         "What was released",
-        _paragraph(
+        paragraph(
             f"{number} of a {escape(_words(plan.model.name))} with {plan.model.parameters:,} parameters ({listed}), fitted to "
             f"{about}. Nothing else that depends on the data left the process: no counts, no fit statistics, no timings."
         ),
-        _paragraph(
+        paragraph(
             f"The data entered the posterior at inverse temperature {certificate['inverse_temperature']:.4g}: its likelihood was "
             "raised to this power, which is what makes a draw private. The randomness of the draw is the privacy; no noise was "
             "added afterwards."
@@ -171,7 +178,7 @@ def _claim(release: Release) -> str:
         ("sampler", f"{escape(certificate['sampler']['name'])}: {escape(certificate['sampler']['proved'])}"),
     ]
     caption = "The claim is the whole curve: for every ε, δ is at most what it shows. The budget is one point of it."
-    return _section("What is claimed", _paragraph(words), _facts(pairs), _figure(figures.privacy_curve(plan), caption, "medium"))
+    return section("What is claimed", paragraph(words), facts(pairs), _figure(figures.privacy_curve(plan), caption, "medium"))
 
 
 def _attack(release: Release) -> str:
@@ -186,7 +193,7 @@ def _attack(release: Release) -> str:
         "the blind guess; the space above it is all that the release can give away."
     )
     svg = _figure(figures.attack_curve(release.plan), "The best attack that the claim leaves room for.", "small")
-    return _section("What an attacker gains", _paragraph(words), f'<div class="pair">{svg}<div>{table}</div></div>')
+    return section("What an attacker gains", paragraph(words), f'<div class="pair">{svg}<div>{table}</div></div>')
 
 
 def _premises(release: Release) -> str:
@@ -199,7 +206,7 @@ def _premises(release: Release) -> str:
         "The claim holds if these are true. <i>Checked</i> ones were enforced or computed by the program; <i>asserted</i> ones "
         "are the curator's word, or a property of the mathematics that no program can test. Ask about them before you sign."
     )
-    return _section("Premises", _paragraph(words), f"<table>{rows}</table>")
+    return section("Premises", paragraph(words), f"<table>{rows}</table>")
 
 
 def _most_telling(release: Release, intervals: Intervals) -> list[int]:
@@ -217,14 +224,14 @@ def _posterior(release: Release, intervals: Intervals, chosen: Sequence[int]) ->
     note = f" The {len(tabled)} clearest of {len(chosen):,} are listed; the file has all." if left_out else ""
     kind = "the public worst case, wider than needed" if intervals.conservative else "data noise, draw noise and the prior's pull"
     assumptions = "".join(f"<li>{escape(line)}</li>" for line in intervals.assumptions)
-    return _section(
+    return section(
         "What the release says",
-        _paragraph("Each picture shows the released draws of one parameter, in the table's own units; the line is their mean."),
+        paragraph("Each picture shows the released draws of one parameter, in the table's own units; the line is their mean."),
         _figure(
             figures.marginals(release, pictured),
             f"{len(pictured)} of {len(chosen):,} parameters" + (", the clearest ones." if len(chosen) > MOST_INTERVALS else "."),
         ),
-        _paragraph(f"Intervals that aim to hold the true value with probability {intervals.level:.0%} each ({kind}).{note}"),
+        paragraph(f"Intervals that aim to hold the true value with probability {intervals.level:.0%} each ({kind}).{note}"),
         _figure(figures.forest(release, intervals, drawn), "Means and intervals."),
         _table(release, intervals, tabled),
         f"<p class=soft>The intervals assume:</p><ul class=soft>{assumptions}</ul>" if assumptions else "",
@@ -244,7 +251,7 @@ def _table(release: Release, intervals: Intervals, chosen: Sequence[int]) -> str
 
 
 def _free() -> str:
-    return _section(
+    return section(
         "What is free, and what is not",
         "<ul><li><b>Free</b>: everything computed from this release alone, as often as you like, by anyone: means, intervals, "
         "predictions for new rows, synthetic rows, this report. It cannot weaken the claim.</li>"
@@ -256,12 +263,12 @@ def _free() -> str:
 
 
 def _verify(release: Release, name: str) -> str:
-    return _section(
+    return section(
         "How to verify",
-        _paragraph("Without the data, anyone can recompute the hash, and the claim from the stated constants:"),
+        paragraph("Without the data, anyone can recompute the hash, and the claim from the stated constants:"),
         f"<pre>gibbsafe verify {escape(name)}</pre>",
-        _facts([("sha256", f"<code>{escape(release.to_dict()['sha256'])}</code>")]),
-        _paragraph(
+        facts([("sha256", f"<code>{escape(release.to_dict()['sha256'])}</code>")]),
+        paragraph(
             "This detects accident and inconsistency, not forgery: whoever can write the file can also write a consistent one "
             "about draws that were made otherwise. Compare the hash with the one in the curator's ledger."
         ),
@@ -281,7 +288,7 @@ def _details(release: Release) -> str:
         ("randomness", escape(certificate["randomness"])),
         ("storage", escape(certificate["storage"])),
     ]
-    return _section("Technical details", _facts(pairs))
+    return section("Technical details", facts(pairs))
 
 
 def _short(value: object) -> str:
