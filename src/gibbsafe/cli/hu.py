@@ -107,9 +107,9 @@ def hu_table1(
         for row in rows
     )
     note = (
-        "literal: Algorithm 1 as printed, with 1,000 particles (invalid: m·δ below 10), all seeds, with a 95 % interval; it differs"
-        "\nwhere that excludes the printed value. sound: δ over all neighbours; tight: coupled bound; exact: privacy curve by"
-        "\nquadrature, the largest over some data sets. All are estimates by simulation."
+        "literal: Algorithm 1 as printed, with 1,000 particles (invalid: m·δ below 10), all seeds, with a 95 % interval; it"
+        "\ndiffers where that excludes the printed value. sound: δ over all neighbours; tight: coupled bound; exact: privacy curve"
+        "\nby quadrature, the largest over some data sets. All are estimates by simulation."
     )
     headings = ("n", columns, ("literal, 95 % interval", "literal and paper"))
     show_table("Hu et al. (2026), Table 1", headings, cells, note)
@@ -133,7 +133,7 @@ def hu_figure1(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Draw Figure 1 of Hu et al. (2026): errors of private means, by the paper's conversion and the right one, CoinPress both ways.
+    """Draw Figure 1 of Hu et al. (2026): errors of private means at equal budgets, CoinPress both ways.
 
     Example: `gibbsafe reproduce hu-figure1 --quick --out figure1.png`
     """
@@ -158,7 +158,7 @@ def _paper_sizes(text: str | None) -> tuple[int, ...] | None:
     return found
 
 
-def _regressions(number: int, out: Path, options: JSON, table: Path | None, force: bool, as_json: bool) -> None:
+def _regressions(number: int, out: Path, options: JSON, *, table: Path | None, force: bool, as_json: bool) -> None:
     """Draw Figure 2 or 3."""
     from gibbsafe.reproduce.hu_regressions import draw_regressions, regressions
 
@@ -170,7 +170,7 @@ def _regressions(number: int, out: Path, options: JSON, table: Path | None, forc
 
 
 def _regression_options(
-    quick: bool, sizes: str | None, repeats: int | None, truth: float | None, workers: int, path: Path | None
+    quick: bool, sizes: str | None, *, repeats: int | None, truth: float | None, workers: int, path: Path | None
 ) -> JSON:
     few: JSON = {"sizes": (3000, 10_000, 30_000), "repeats": 8} if quick else {}
     few |= _given(sizes=_numbers("sizes", sizes), repeats=repeats, truth=truth)
@@ -198,8 +198,8 @@ def hu_figure2(
 
     Example: `gibbsafe reproduce hu-figure2 --quick --out figure2.png`
     """
-    options = _regression_options(quick, sizes, repeats, truth, workers, results)
-    _regressions(2, out, options, table, force, as_json)
+    options = _regression_options(quick, sizes, repeats=repeats, truth=truth, workers=workers, path=results)
+    _regressions(2, out, options, table=table, force=force, as_json=as_json)
 
 
 @reproduce.command("hu-figure3")
@@ -220,8 +220,8 @@ def hu_figure3(
 
     Example: `gibbsafe reproduce hu-figure3 --quick --out figure3.png`
     """
-    options = _regression_options(quick, sizes, repeats, truth, workers, results)
-    _regressions(3, out, options, table, force, as_json)
+    options = _regression_options(quick, sizes, repeats=repeats, truth=truth, workers=workers, path=results)
+    _regressions(3, out, options, table=table, force=force, as_json=as_json)
 
 
 @reproduce.command("hu-factor")
@@ -251,7 +251,14 @@ def hu_factor(
         print_json(rows)
         return
     cells = (
-        (f"±{row['truth']:g}", str(row["d"]), f"{row['n']:,}", f"{row['factor']:.3g}", _span(row["interval"]), str(row["repeats"]))
+        (
+            f"±{row['truth']:g}",
+            str(row["d"]),
+            f"{row['n']:,}",
+            f"{row['factor']:.3g}",
+            _span(row["interval"]),
+            str(row["repeats"]),
+        )
         for row in rows
     )
     low, high = (function(row["factor"] for row in rows) for function in (min, max))

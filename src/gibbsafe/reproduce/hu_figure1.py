@@ -1,7 +1,7 @@
 """Hu et al. 2026, Figure 1: private means compared at equal budgets.
 
 CoinPress runs both ways: told the data's scale σ = 8, and with the scale left at 1 as if records had unit variance. Only the
-second shows what the paper says of three steps, that they cease to improve with n; that it is the paper's own setting is not known.
+second shows what the paper says of three steps, that they cease to improve with n; whether the authors ran it so is not known.
 """
 
 from __future__ import annotations
@@ -45,9 +45,7 @@ def _mechanisms(records: baselines.SortedRecords, rho: float, rng: np.random.Gen
     def clipped(offset: float) -> Callable[[], float]:
         return lambda: baselines.clipped_mean_after_quantiles(records, rho, rng, offset=offset).value
 
-    pressed = {
-        f"CoinPress, {steps} steps, {told}": coinpress(steps, scale) for steps in (3, 10) for told, scale in TOLD.items()
-    }
+    pressed = {f"CoinPress, {steps} steps, {told}": coinpress(steps, scale) for steps in (3, 10) for told, scale in TOLD.items()}
     return pressed | {
         "clipped mean, offset 1": clipped(1.0),
         "clipped mean, offset 3": clipped(3.0),

@@ -58,7 +58,7 @@ def simulate(piece: JSON) -> list[Any]:
     return [task.one(seed_of(piece["seed"], piece["first"] + k)) for k in range(piece["count"])]
 
 
-def _cell(name: str, contaminated: bool, d: int, n: int, truth: float, seed: int) -> JSON:
+def _cell(name: str, contaminated: bool, d: int, n: int, *, truth: float, seed: int) -> JSON:
     return {
         "figure": "hu-regressions", "model": name, "contaminated": contaminated, "d": d, "n": n, "truth": truth, "seed": seed,
     }  # fmt: skip
@@ -74,7 +74,7 @@ def _order_statistics(values: Sequence[float], quantile: float) -> tuple[float |
 
 
 def _resampled_medians(values: Sequence[float], rng: np.random.Generator) -> Floats:
-    return np.median(rng.choice(np.asarray(values), (RESAMPLES, len(values))), axis=1)
+    return np.asarray(np.median(rng.choice(np.asarray(values), (RESAMPLES, len(values))), axis=1), dtype=np.float64)
 
 
 def _interval(values: Sequence[float] | Floats) -> list[float]:
@@ -117,7 +117,7 @@ def regressions(
     are enough repeats to have one (368 at least); the exponent is fitted to medians, with an interval by resampling.
     """
     curves = [(name, contaminated, d) for name, contaminated in REGRESSIONS for d in dimensions]
-    cells = [_cell(*curve, n, truth, seed) for n in sizes for curve in curves]
+    cells = [_cell(*curve, n, truth=truth, seed=seed) for n in sizes for curve in curves]
     kept = Results() if results is None else results
     found = dict(
         zip(
@@ -156,7 +156,9 @@ def logistic_factor(
     The paper says "approximately by a factor of four" without saying at which θ*. The interval is by resampling data sets.
     """
     at = [(truth, d, n) for truth in truths for d in dimensions for n in sizes]
-    cells = [_cell("logistic", contaminated, d, n, truth, seed) for truth, d, n in at for contaminated in (False, True)]
+    cells = [
+        _cell("logistic", contaminated, d, n, truth=truth, seed=seed) for truth, d, n in at for contaminated in (False, True)
+    ]
     kept = Results() if results is None else results
     found = kept.complete(cells, repeats, simulate, workers=workers, progress=progress)
     rng, rows = np.random.default_rng(0), []

@@ -105,9 +105,7 @@ class Results:
         raise AssertionError
 
 
-def _computed(
-    work: Callable[[JSON], list[Any]], keys: Sequence[JSON], workers: int
-) -> Iterable[tuple[JSON, list[Any]]]:
+def _computed(work: Callable[[JSON], list[Any]], keys: Sequence[JSON], workers: int) -> Iterable[tuple[JSON, list[Any]]]:
     if workers == 1 or len(keys) <= 1:
         for key in keys:
             yield key, work(key)
