@@ -24,6 +24,7 @@ __all__ = [
     "Budget",
     "BudgetError",
     "CertificateError",
+    "DataModel",
     "DomainError",
     "GibbsafeError",
     "ParameterError",
@@ -35,6 +36,7 @@ __all__ = [
     "assumptions",
     "audit",
     "bounds",
+    "compare_means",
     "contamination",
     "domains",
     "estimators",
@@ -50,9 +52,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import `audit`, `contamination` and `estimators`, which needs scikit-learn, when they are first asked for."""
+    """Import `audit`, `contamination`, `compare_means` and `estimators`, which needs scikit-learn, when first asked for."""
     if name in {"audit", "contamination", "estimators"}:
         from importlib import import_module
 
         return import_module(f"gibbsafe.{name}")
+    if name in {"DataModel", "compare_means"}:
+        from gibbsafe.reproduce import comparison
+
+        return getattr(comparison, name)
     raise AttributeError(f"module 'gibbsafe' has no attribute {name!r}")

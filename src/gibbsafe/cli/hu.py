@@ -11,7 +11,8 @@ import typer
 
 from gibbsafe._types import JSON
 from gibbsafe.cli.application import Force, Json, print_json, say
-from gibbsafe.cli.reproduce import reproduce, show_table
+from gibbsafe.cli.reproduce import reproduce
+from gibbsafe.cli.tables import grid, show
 
 if TYPE_CHECKING:
     from gibbsafe.reproduce.results import Results
@@ -107,16 +108,16 @@ def hu_table1(
         for row in rows
     )
     note = (
-        "literal: Algorithm 1 as printed, with 1,000 particles (invalid: m·δ below 10), all seeds, with a 95 % interval; it"
-        "\ndiffers where that excludes the printed value. sound: δ over all neighbours; tight: coupled bound; exact: privacy curve"
-        "\nby quadrature, the largest over some data sets. All are estimates by simulation."
+        "literal: Algorithm 1 as printed, with 1,000 particles (invalid: m·δ below 10), all seeds, with a 95 % interval; it "
+        "differs where that excludes the printed one. sound: δ over all neighbours; tight: coupled bound; exact: privacy curve "
+        "by quadrature, the largest over some data sets. All are estimates by simulation."
     )
-    headings = ("n", columns, ("literal, 95 % interval", "literal and paper"))
-    show_table("Hu et al. (2026), Table 1", headings, cells, note)
+    headings = ("n", *columns, "literal, 95 % interval", "literal and paper")
+    show(grid("Hu et al. (2026), Table 1", headings, cells, numbers=range(6)), note)
 
 
 def _span(interval: list[float] | None) -> str:
-    return "–" if interval is None else f"[{interval[0]:.3g}, {interval[1]:.3g}]".replace("[", r"\[")
+    return "–" if interval is None else f"[{interval[0]:.3g}, {interval[1]:.3g}]"
 
 
 @reproduce.command("hu-figure1")
@@ -263,8 +264,8 @@ def hu_factor(
     )
     low, high = (function(row["factor"] for row in rows) for function in (min, max))
     note = f"Median ε̂ without contamination over median ε̂ with it, 95 % interval by resampling: from {low:.2f} to {high:.2f}."
-    headings = ("θ*", ("d", "n", "factor", "interval", "data sets"), ())
-    show_table("Hu et al. (2026), §4.3: “approximately by a factor of four”", headings, cells, note)
+    headings = ("θ*", "d", "n", "factor", "interval", "data sets")
+    show(grid("Hu et al. (2026), §4.3: “approximately by a factor of four”", headings, cells, numbers=range(1, 6)), note)
 
 
 def _finish(rows: list[JSON], out: Path, as_json: bool) -> None:
