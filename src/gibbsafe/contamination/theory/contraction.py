@@ -27,7 +27,7 @@ def supremum_failure(n: float, phi: float) -> float:
     """Return Lemma 8's bound on P(sup over θ outside A_n of Π d(x_i; θ) ≥ e^{−c₁nφ²}), under (19).
 
     4e^{−c₂nφ²} where c₂nφ² ≥ log 2, otherwise (1 + L)(1 + N)e^{−c₂nφ²} with the proof's counts of shells and brackets. (The paper
-    bounds their product by 20·max{−log₂φ, (log₂φ)²}, which is too small from φ = ½ on: 3.04 against 10 at φ = 0.9.)
+    bounds their product by 20·max{−log₂φ, (log₂φ)²}, which is too small from φ = 0.42 on: E36.)
     """
     size, t = positive("n", n), open_probability("phi", phi)
     exponent = WONG_SHEN.c2 * size * t * t
