@@ -54,8 +54,8 @@ def choose_sampler(name: str, model: Model) -> str:
 def _smooth_instead(loss: KinkedLoss) -> str:
     """Say why a loss with a kink is not drawn with several parameters, and what is."""
     return (
-        "; the loss has a kink, where no envelope of several parameters is proved, and rejection from its smoothed form of width h "
-        f"may accept one draw in 2^(βnh) only: use {loss.smoothed}, within {loss.smoothing_gap:.3g}·h of it for every record"
+        "; the loss has a kink, where no envelope of several parameters is proved, and rejection from its smoothed form of width "
+        f"h may accept one draw in 2^(βnh) only: use {loss.smoothed}, within {loss.smoothing_gap:.3g}·h of it for every record"
     )
 
 

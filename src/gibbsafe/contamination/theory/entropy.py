@@ -1,8 +1,8 @@
 """How many densities there are: Lemma 2 of Hu et al. (2026), by which Assumption 1 is checked.
 
 √f is Lipschitz in θ, so a cover of the parameters gives brackets of densities. The paper's brackets [(√f − uM)², (√f + uM)²] have
-Hellinger size √2·u‖M‖₂, not u‖M‖₂: ½∫(2uM)² = 2u²‖M‖² (E35). The √2 is charged here. Lemmas 18, 20, 23, 24, 26 and 27 bound ‖M‖₂ by
-powers of the sieve's radius; with the scale declared it is a number that does not depend on the radius, and is computed.
+Hellinger size √2·u‖M‖₂, not u‖M‖₂ (E35); the √2 is charged here. Lemmas 18, 20, 23, 24, 26 and 27 bound ‖M‖₂ by powers of the
+sieve's radius; with the scale declared it is a number that does not depend on the radius, and is computed.
 """
 
 from __future__ import annotations
