@@ -53,12 +53,10 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import `audit`, `contamination`, `compare_means` and `estimators`, which needs scikit-learn, when first asked for."""
-    if name in {"audit", "contamination", "estimators"}:
-        from importlib import import_module
+    from importlib import import_module
 
+    if name in {"audit", "contamination", "estimators"}:
         return import_module(f"gibbsafe.{name}")
     if name in {"DataModel", "compare_means"}:
-        from gibbsafe.reproduce import comparison
-
-        return getattr(comparison, name)
+        return getattr(import_module("gibbsafe.reproduce.comparison"), name)
     raise AttributeError(f"module 'gibbsafe' has no attribute {name!r}")

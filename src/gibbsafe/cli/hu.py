@@ -138,14 +138,14 @@ def hu_figure1(
 
     Example: `gibbsafe reproduce hu-figure1 --quick --out figure1.png`
     """
-    from gibbsafe.reproduce.hu_figure1 import draw_figure1, figure1
+    from gibbsafe.reproduce.hu_figure1 import averages, draw_figure1, figure1
 
     _require_free(force, out, table)
     options: JSON = {"sizes": (100, 1000, 10_000), "sets": 25, "draws": 20} if quick else {}
     options |= _given(sizes=_paper_sizes(sizes), sets=sets, draws=draws)
     rows = figure1(**options, workers=workers, results=_results(results), progress=False if as_json else None)
     draw_figure1(rows, out, force=force)
-    _write_csv(table, rows, force)
+    _write_csv(table, averages(rows), force)
     _finish(rows, out, as_json)
 
 
@@ -159,70 +159,42 @@ def _paper_sizes(text: str | None) -> tuple[int, ...] | None:
     return found
 
 
-def _regressions(number: int, out: Path, options: JSON, *, table: Path | None, force: bool, as_json: bool) -> None:
-    """Draw Figure 2 or 3."""
-    from gibbsafe.reproduce.hu_regressions import draw_regressions, regressions
-
-    _require_free(force, out, table)
-    rows = regressions(**options, progress=False if as_json else None)
-    draw_regressions(rows, out, number=number, force=force)
-    _write_csv(table, rows, force)
-    _finish(rows, out, as_json)
-
-
-def _regression_options(
-    quick: bool, sizes: str | None, *, repeats: int | None, truth: float | None, workers: int, path: Path | None
-) -> JSON:
-    few: JSON = {"sizes": (3000, 10_000, 30_000), "repeats": 8} if quick else {}
-    few |= _given(sizes=_numbers("sizes", sizes), repeats=repeats, truth=truth)
-    return few | {"workers": workers, "results": _results(path)}
-
-
 Truth = Annotated[float | None, typer.Option(help="The size a of the true parameters a·(1, −1, 1, …); ½ unless given.")]
 
 
-@reproduce.command("hu-figure2")
-def hu_figure2(
-    *,
-    out: Annotated[Path, typer.Option(help="Where to write the picture (PNG, PDF or SVG).")] = Path("hu-figure2.png"),
-    sizes: Sizes = None,
-    repeats: Repeats = None,
-    truth: Truth = None,
-    quick: Quick = False,
-    workers: Workers = 1,
-    results: Kept = None,
-    table: Csv = None,
-    force: Force = False,
-    as_json: Json = False,
-) -> None:
-    """Draw Figure 2 of Hu et al. (2026): ε̂ against n for three regressions, with and without contamination, on a linear axis.
+def _regression_figure(number: int, axis: str) -> None:
+    """Register the command of Figure 2 or 3: the same rows on another axis."""
 
-    Example: `gibbsafe reproduce hu-figure2 --quick --out figure2.png`
-    """
-    options = _regression_options(quick, sizes, repeats=repeats, truth=truth, workers=workers, path=results)
-    _regressions(2, out, options, table=table, force=force, as_json=as_json)
+    def draw(
+        *,
+        out: Annotated[Path, typer.Option(help="Where to write the picture (PNG, PDF or SVG).")] = Path(f"hu-figure{number}.png"),
+        sizes: Sizes = None,
+        repeats: Repeats = None,
+        truth: Truth = None,
+        quick: Quick = False,
+        workers: Workers = 1,
+        results: Kept = None,
+        table: Csv = None,
+        force: Force = False,
+        as_json: Json = False,
+    ) -> None:
+        from gibbsafe.reproduce.hu_regressions import draw_regressions, regressions
+
+        _require_free(force, out, table)
+        options: JSON = {"sizes": (3000, 10_000, 30_000), "repeats": 8} if quick else {}
+        options |= _given(sizes=_numbers("sizes", sizes), repeats=repeats, truth=truth)
+        rows = regressions(**options, workers=workers, results=_results(results), progress=False if as_json else None)
+        draw_regressions(rows, out, number=number, force=force)
+        _write_csv(table, rows, force)
+        _finish(rows, out, as_json)
+
+    said = f"Draw Figure {number} of Hu et al. (2026): ε̂ against n for three regressions, {axis}."
+    example = f"Example: `gibbsafe reproduce hu-figure{number} --quick --out figure{number}.png`"
+    reproduce.command(f"hu-figure{number}", help=f"{said}\n\n{example}")(draw)
 
 
-@reproduce.command("hu-figure3")
-def hu_figure3(
-    *,
-    out: Annotated[Path, typer.Option(help="Where to write the picture (PNG, PDF or SVG).")] = Path("hu-figure3.png"),
-    sizes: Sizes = None,
-    repeats: Repeats = None,
-    truth: Truth = None,
-    quick: Quick = False,
-    workers: Workers = 1,
-    results: Kept = None,
-    table: Csv = None,
-    force: Force = False,
-    as_json: Json = False,
-) -> None:
-    """Draw Figure 3 of Hu et al. (2026): Figure 2 on a logarithmic axis. With the same --results nothing is computed twice.
-
-    Example: `gibbsafe reproduce hu-figure3 --quick --out figure3.png`
-    """
-    options = _regression_options(quick, sizes, repeats=repeats, truth=truth, workers=workers, path=results)
-    _regressions(3, out, options, table=table, force=force, as_json=as_json)
+_regression_figure(2, "with and without contamination")
+_regression_figure(3, "on a logarithmic axis; with the --results of Figure 2 nothing is computed again")
 
 
 @reproduce.command("hu-factor")

@@ -251,19 +251,18 @@ def compare_means(
     seed: int = 0,
     progress: bool | None = None,
 ) -> MeanComparison:
-    """Compare private means of n records at one claim (ε, δ): errors by simulation, and the kind of guarantee beside each.
+    """Compare private means of n records at one claim (ε, δ), for replacing one: errors by simulation, and kinds of guarantee.
 
     Args:
         n: number of records.
-        epsilon: ε, for replacing one record.
+        epsilon: ε.
         data_model: where simulated records come from, a `DataModel` or its name with mean 0 and scale 1.
         delta: δ, 1/(10n) unless given. The Laplace noise and the Welsch draw have δ = 0 and do not use it.
         bounds: public bounds of the mean: generous ones cost the Laplace and Gaussian noise, hardly the others.
         scale: public guess of the records' scale, the data model's unless given.
-        prior: mean and scale of the contaminated posterior's normal prior, and of its contamination; the bounds' middle and half
-            width unless given.
+        prior: mean and scale of the contaminated posterior's prior and contamination; unless given, from the bounds.
         sets: simulated data sets.
-        draws: runs of each method on every data set.
+        draws: runs of each method on every one.
         failure: share of data sets for which the contaminated posterior's ε̂ may fail.
         repeats: data sets simulated for ε̂ at every contamination that is tried.
         seed: of all simulations.
@@ -289,22 +288,25 @@ def compare_means(
         _welsch(budget.epsilon, size, (low, high), known),
         *_baselines(budget, (low, high), known),
     ]
-    errors: dict[str, list[float]] = {method.name: [] for method in methods}
+    found = []
     with counting_bar(progress, count("sets", sets), "data sets") as advance:
         for index in range(sets):
-            rng = np.random.default_rng([simulation.seed, index])
-            records = law.sample(size, rng)
-            for method in methods:
-                if method.run is not None:
-                    values = method.run(records, count("draws", draws), rng)
-                    errors[method.name].append(float(np.mean((values - law.mean) ** 2)))
+            found.append(_errors(methods, law, size, count("draws", draws), [simulation.seed, index]))
             advance(1)
-    rows = tuple(_row(method, errors[method.name]) for method in methods)
+    rows = tuple(_row(method, [errors[k] for errors in found]) for k, method in enumerate(methods))
     return MeanComparison(size, budget.epsilon, budget.delta, law, (low, high), sets, draws, simulation.seed, rows)
 
 
+def _errors(methods: list[_Method], law: DataModel, n: int, draws: int, seed: list[int]) -> list[float]:
+    """Return every method's mean squared error on one data set."""
+    rng = np.random.default_rng(seed)
+    records = law.sample(n, rng)
+    made = [np.array([math.nan]) if method.run is None else method.run(records, draws, rng) for method in methods]
+    return [float(np.mean((values - law.mean) ** 2)) for values in made]
+
+
 def _row(method: _Method, errors: list[float]) -> MeanRow:
-    if not errors:
+    if method.run is None:
         return MeanRow(method.name, method.guarantee, method.kind, None, None, method.note)
     mean = float(np.mean(errors))
     half = 1.96 * float(np.std(errors, ddof=1)) / math.sqrt(len(errors)) if len(errors) > 1 else math.inf

@@ -20,7 +20,7 @@ from gibbsafe.reproduce import baselines
 from gibbsafe.reproduce.hu import PAPER, SCALE, TRUTH, delta_of, paper_model, public_model
 from gibbsafe.reproduce.results import Results
 
-__all__ = ["conversions", "draw_figure1", "figure1"]
+__all__ = ["averages", "conversions", "draw_figure1", "figure1"]
 
 #: How CoinPress is told the scale of the records: the true one, or none, which it takes for 1.
 TOLD = {"told σ": SCALE, "scale = 1": 1.0}
@@ -110,6 +110,20 @@ def figure1(
     ]
 
 
+def averages(rows: list[JSON]) -> list[JSON]:
+    """Return the mean over data sets, with its standard error, for every n, method and conversion."""
+    grouped: dict[tuple[int, str, str], list[float]] = {}
+    for row in rows:
+        grouped.setdefault((row["n"], row["method"], row["conversion"]), []).append(row["mse"])
+    return [
+        {
+            **{"n": n, "method": method, "conversion": conversion, "mse": float(np.mean(values))},
+            **{"standard_error": float(np.std(values) / math.sqrt(len(values))), "sets": len(values)},
+        }
+        for (n, method, conversion), values in grouped.items()
+    ]
+
+
 def draw_figure1(rows: list[JSON], path: Path, *, force: bool = False) -> None:
     """Draw box plots of the mean squared error: a column per conversion of the budget, a row per way of running CoinPress."""
     sizes = sorted({row["n"] for row in rows})
@@ -134,12 +148,17 @@ def _belongs(method: str, told: str) -> bool:
     return not method.startswith("CoinPress") or method.endswith(told)
 
 
+def _place(name: str) -> tuple[bool, int, str]:
+    """Return where a method stands: posterior draws first, then by steps and name."""
+    return not name.startswith("posterior"), len(name) if name.startswith("CoinPress") else 99, name
+
+
 def _draw_boxes(panel: Any, rows: list[JSON], sizes: list[int]) -> None:
     def values(name: str) -> list[list[float]]:
         return [[row["mse"] for row in rows if row["method"] == name and row["n"] == n] for n in sizes]
 
     colours = ("#08519c", "#6baed6", "#a63603", "#fd8d3c", "#238b45", "#a1d99b", "#969696")
-    names = sorted({row["method"] for row in rows} - {"mean"}, key=lambda name: (not name.startswith("posterior"), name))
+    names = sorted({row["method"] for row in rows} - {"mean"}, key=_place)
     for k, name in enumerate(names):
         places = np.arange(len(sizes)) + (k - (len(names) - 1) / 2) * 0.8 / len(names)
         style = {"color": colours[k % len(colours)]}
