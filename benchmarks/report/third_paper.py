@@ -90,10 +90,11 @@ def figure1():
     sets = next(iter(found.values()))["sets"]
     return [
         "`hu-figure1` draws CoinPress both ways: told the records' scale σ = 8, and with `scale = 1`, as if they had unit",
-        'variance. The paper says that with three steps "the performance of the estimator ceases to improve with n". That happens',
-        f"only in the second case: from n = {sizes[3]:,} to {sizes[-1]:,} the error goes from {untold[3]:.3g} to {untold[-1]:.3g},",
-        f"where CoinPress that is told σ goes from {told[3]:.3g} to {told[-1]:.3g}. Whether the authors ran it so is not known.",
-        f"Mean squared errors over {sets} data sets at the budget of the paper's conversion (the right one, E25, is in the figure):",
+        'variance. The paper says that with three steps "the performance of the estimator ceases to improve with n". That',
+        f"happens only in the second case: from n = {sizes[3]:,} to {sizes[-1]:,} the error goes from {untold[3]:.3g} to",
+        f"{untold[-1]:.3g}, where CoinPress that is told σ goes from {told[3]:.3g} to {told[-1]:.3g}. Whether the authors ran",
+        f"it so is not known. Mean squared errors over {sets} data sets at the budget of the paper's conversion (the right one,",
+        "E25, is in the figure):",
         "",
         *table(["n", *names], shown),
     ]
