@@ -115,3 +115,5 @@ def test_every_command_runs(command, tmp_path, monkeypatch):
     result = CliRunner().invoke(app, options)
     assert result.exit_code == 0, result.output
     assert result.stdout
+    if "figure" in command:
+        assert next(tmp_path.glob("*.png")).read_bytes().startswith(b"\x89PNG")

@@ -11,8 +11,8 @@ from gibbsafe.errors import GibbsafeError
 from gibbsafe.privacy.profiles import bun_steinke_delta
 from gibbsafe.reproduce import baselines
 from gibbsafe.reproduce.hu import PAPER, SCALE, TRUTH, _literal, delta_of, verdict
-from gibbsafe.reproduce.hu_figure1 import conversions, draw_figure1, figure1
-from gibbsafe.reproduce.hu_regressions import draw_regressions, logistic_factor, regressions
+from gibbsafe.reproduce.hu_figure1 import averages, conversions, figure1
+from gibbsafe.reproduce.hu_regressions import logistic_factor, regressions
 from gibbsafe.reproduce.results import Results
 
 
@@ -82,25 +82,21 @@ def test_conversions(n):
     assert bun_steinke_delta(epsilon, rho["corrected"]) == pytest.approx(delta, rel=1e-6)
 
 
-def test_figure_1_is_drawn_both_ways(tmp_path):
+def test_figure_1_has_coinpress_both_ways():
     rows = figure1(sizes=(100, 1000), sets=3, draws=5)
-    draw_figure1(rows, tmp_path / "one.png")
     assert {row["conversion"] for row in rows} == {"none", "paper", "corrected"}
     assert {f"CoinPress, {steps} steps, {told}" for steps in (3, 10) for told in ("told σ", "scale = 1")} <= {
         row["method"] for row in rows
     }
-    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+    assert {row["sets"] for row in averages(rows)} == {3}
 
 
-def test_figures_2_and_3_say_what_they_show(tmp_path):
+def test_figures_2_and_3_have_medians_and_no_quantile_of_six():
     rows = regressions(sizes=(5000, 20_000), dimensions=(5,), repeats=6)
     assert all(-0.7 < row["exponent"] < -0.2 for row in rows)
     assert all(row["exponent_interval"][0] <= row["exponent"] <= row["exponent_interval"][1] for row in rows)
     assert all(row["quantile99"] is None for row in rows)  # six data sets have no 99 % quantile
     assert all(row["median_interval"][0] <= row["median"] <= row["median_interval"][1] for row in rows)
-    for number in (2, 3):
-        draw_regressions(rows, tmp_path / f"{number}.png", number=number)
-        assert (tmp_path / f"{number}.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_quantile_needs_repeats():
