@@ -112,7 +112,7 @@ def test_every_command_runs(command, tmp_path, monkeypatch):
         table = 'model = "NormalMean"\nn = 50\ntruth = 0.0\nrepeats = 7\nquantile = 0.6\nmethod = "gaussian"\n'
         Path("study.toml").write_text(f"[contamination]\n{table}")
         options.append("study.toml")
-    result = CliRunner().invoke(app, options)
+    result = CliRunner().invoke(app, options, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     assert result.stdout
     if "figure" in command:
