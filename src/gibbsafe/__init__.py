@@ -24,6 +24,7 @@ __all__ = [
     "Budget",
     "BudgetError",
     "CertificateError",
+    "DataModel",
     "DomainError",
     "EstimatedBudget",
     "GibbsafeError",
@@ -36,6 +37,7 @@ __all__ = [
     "assumptions",
     "audit",
     "bounds",
+    "compare_means",
     "contamination",
     "domains",
     "estimators",
@@ -51,9 +53,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import `audit`, `contamination` and `estimators`, which needs scikit-learn, when they are first asked for."""
-    if name in {"audit", "contamination", "estimators"}:
-        from importlib import import_module
+    """Import `audit`, `contamination`, `compare_means` and `estimators`, which needs scikit-learn, when first asked for."""
+    from importlib import import_module
 
+    if name in {"audit", "contamination", "estimators"}:
         return import_module(f"gibbsafe.{name}")
+    if name in {"DataModel", "compare_means"}:
+        return getattr(import_module("gibbsafe.reproduce.comparison"), name)
     raise AttributeError(f"module 'gibbsafe' has no attribute {name!r}")

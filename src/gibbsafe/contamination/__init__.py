@@ -4,6 +4,7 @@ What is estimated here is *random* differential privacy: for most data sets of a
 data see `gibbsafe.models.WelschLocation`.
 """
 
+from gibbsafe.contamination import theory
 from gibbsafe.contamination.epsilon.assumptions import efficiency_loss, fisher_information, prior_mass_far, prior_mass_near
 from gibbsafe.contamination.epsilon.estimate import estimate_epsilon, estimate_from_dict
 from gibbsafe.contamination.epsilon.repeats import epsilon_of
@@ -96,4 +97,5 @@ __all__ = [
     "prior_mass_near",
     "release_estimated",
     "sample_posterior",
+    "theory",
 ]

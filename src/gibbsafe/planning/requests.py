@@ -76,7 +76,8 @@ class Request:
             priced = " or ".join(str(kind) for kind in theorem.kinds)
             raise PremiseError(f"theorem = {theorem.name!r}: prices {priced}, and {model.name} is {model.kind}; use {use}")
         drawn = "exact draws" if theorem.sampler is None else f"draws by {theorem.sampler}"
-        raise PremiseError(f"theorem = {theorem.name!r}: prices {drawn}, not those by {sampler}; use {use}")
+        why = f" ({theorem.instead})" if theorem.instead else ""
+        raise PremiseError(f"theorem = {theorem.name!r}: prices {drawn}, not those by {sampler}{why}; use {use}")
 
     def declared(self, theorem: Theorem, prior: object, asked: float | None) -> Stage:
         """Return the one stage of a model whose prior is part of its declaration."""

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
-import sys
-from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import singledispatch
 
@@ -25,6 +22,7 @@ from gibbsafe.contamination.model.regressions import ContaminatedRegression
 from gibbsafe.contamination.posterior.line import line_posterior
 from gibbsafe.contamination.posterior.posterior import laplace
 from gibbsafe.errors import ParameterError, PremiseError
+from gibbsafe.progress import counting_bar
 
 __all__ = ["METHODS", "Task", "epsilon_of", "run"]
 
@@ -168,7 +166,7 @@ def run(task: Task, repeats: int, seed: int, *, workers: int = 1, progress: bool
     """Return ε̂ of every repeat, in order; repeat k has the k-th child of the seed, in whichever process it runs."""
     seeds = np.random.SeedSequence(seed).spawn(repeats)
     values: list[float] = []
-    with _bar(progress, repeats) as advance:
+    with counting_bar(progress, repeats, "data sets") as advance:
         if workers == 1:
             for child in seeds:
                 values.append(task.one(child))
@@ -191,18 +189,3 @@ def _require_importable(task: Task) -> None:
         pickle.dumps(task)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ParameterError("workers: other processes find functions of a module only, no lambdas; use workers=1") from error
-
-
-@contextmanager
-def _bar(progress: bool | None, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that advances a bar on stderr (``True``, or ``None`` at a terminal), or does nothing."""
-    if progress is False or (progress is None and not sys.stderr.isatty()):
-        yield lambda steps: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("data sets"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("data sets", total=total)
-        yield lambda steps: bar.advance(task, steps)
