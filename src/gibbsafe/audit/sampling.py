@@ -59,10 +59,8 @@ def _batches(tasks: list[tuple[Any, ...]], workers: int) -> Iterator[list[Floats
     if workers == 1:
         yield from (_batch(*task) for task in tasks)
         return
-    try:
-        from joblib import Parallel, delayed
-    except ImportError as error:
-        raise GibbsafeError("joblib is not installed: install gibbsafe[sklearn] to use several workers, or workers=1") from error
+    from joblib import Parallel, delayed
+
     results: Iterable[list[Floats | None]] = Parallel(n_jobs=workers, return_as="generator")(
         delayed(_batch)(*task) for task in tasks
     )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gibbsafe._types import JSON
 from gibbsafe.cli.application import Json, app, print_json, say
 from gibbsafe.errors import GibbsafeError
+
+if TYPE_CHECKING:
+    from gibbsafe._types import JSON
 
 
 def _table(path: Path) -> JSON:

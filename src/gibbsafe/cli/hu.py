@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gibbsafe._types import JSON
 from gibbsafe.cli.application import Force, Json, print_json, say
 from gibbsafe.cli.reproduce import reproduce
+
+if TYPE_CHECKING:
+    from gibbsafe._types import JSON
 
 Quick = Annotated[bool, typer.Option("--quick", help="About a minute instead of many.")]
 Workers = Annotated[int, typer.Option(help="Processes; the numbers do not depend on how many.")]
@@ -30,12 +32,14 @@ def _write_csv(path: Path | None, rows: list[JSON], force: bool) -> None:
     write_whole(path, text.getvalue().encode(), force=force)
 
 
-def _require_free(force: bool, *paths: Path | None) -> None:
+def _require_free(force: bool, table: Path | None, *, picture: Path | None = None) -> None:
     from gibbsafe._files import require_free
+    from gibbsafe._plotting import require_picture
 
-    for path in paths:
-        if path is not None:
-            require_free(path, force=force)
+    if table is not None:
+        require_free(table, force=force)
+    if picture is not None:
+        require_picture(picture, force=force)
 
 
 @reproduce.command("hu-table1")
@@ -93,7 +97,7 @@ def hu_figure1(
     """
     from gibbsafe.reproduce.hu_figures import draw_figure1, figure1
 
-    _require_free(force, out, table)
+    _require_free(force, table, picture=out)
 
     rows = figure1(sizes=(100, 1000, 10_000), sets=25, draws=20) if quick else figure1()
     draw_figure1(rows, out, force=force)
@@ -117,7 +121,7 @@ def hu_figure2(
     """
     from gibbsafe.reproduce.hu_figures import draw_figure2, figure2
 
-    _require_free(force, out, table)
+    _require_free(force, table, picture=out)
 
     few: JSON = {"sizes": (3000, 10_000, 30_000), "repeats": 8} if quick else {}
     rows = figure2(workers=workers, **few)

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gibbsafe._types import JSON
-from gibbsafe.cli.application import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
+from gibbsafe.cli.application import Anchor, Commands, Force, Json, Quiet, RefusedPurpose, app, print_json, say
 
 if TYPE_CHECKING:
+    from gibbsafe._types import JSON
     from gibbsafe.privacy import Guarantee
 
-ledger = typer.Typer(
-    help="Budget accounts: open, show, spend, export, check, mark, anchor, backup, grants.", no_args_is_help=True
-)
+ledger = Commands(help="Budget accounts: open, show, spend, export, check, mark, anchor, backup, grants.")
 app.add_typer(ledger, name="ledger")
 
 Reference = Annotated[

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gibbsafe._types import JSON
 from gibbsafe.cli.application import Force, Json, Quiet, app, print_json
 
 if TYPE_CHECKING:
+    from gibbsafe._types import JSON
     from gibbsafe.planning import Plan
 
 __all__ = ["describe"]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gibbsafe._text import cell
-from gibbsafe._types import JSON
 from gibbsafe.cli.application import Force, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
+    from gibbsafe._types import JSON
     from gibbsafe.models.linear.predictor import LinearModel
     from gibbsafe.release import Release
 

@@ -24,9 +24,11 @@ def report(
 
     Example: `gibbsafe report release.json --out report.html`
     """
+    from gibbsafe._extras import has_extra
     from gibbsafe._files import require_free, write_whole
     from gibbsafe.release import Release
     from gibbsafe.report import render
+    from gibbsafe.report.page import PICTURES
 
     require_free(out, force=force, inputs=[release])
     page = render(Release.load(release), level=level, name=release.name)
@@ -34,4 +36,4 @@ def report(
     if as_json:
         print_json({"report": str(out), "bytes": len(page.encode())})
     elif not quiet:
-        say(f"wrote {out}")
+        say(f"wrote {out}" + ("" if has_extra("plots") else f", without pictures: {PICTURES}"))

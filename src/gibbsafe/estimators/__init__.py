@@ -2,11 +2,11 @@
 
 Needs scikit-learn 1.6 or newer (``gibbsafe[sklearn]``), which the rest of the package never imports.
 """
+# ruff: noqa: E402 - one line of refusal comes before what scikit-learn would say
 
-try:
-    from sklearn.utils.validation import validate_data as _  # noqa: F401
-except ImportError as error:
-    raise ImportError("gibbsafe.estimators needs scikit-learn 1.6 or newer: install gibbsafe[sklearn]") from error
+from gibbsafe._extras import require_extra
+
+require_extra("sklearn", "gibbsafe.estimators")
 
 from gibbsafe.estimators.conformance import expected_failed_checks
 from gibbsafe.estimators.huber import PrivateHuberRegressor
