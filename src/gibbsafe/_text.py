@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["URL_PASSWORDS", "cell", "has_password", "masked", "printable"]
+__all__ = ["URL_PASSWORDS", "cell", "counted", "has_password", "masked", "printable"]
 
 #: Control characters but line feed and tab, marks that turn the direction of writing, other line ends, lone surrogates.
 _CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
@@ -32,6 +32,15 @@ def cell(value: object) -> Any:
     ("'=1+1", -1.5, 'yes')
     """
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+
+def counted(number: int, thing: str) -> str:
+    """Return how many there are of a thing, as people say it.
+
+    >>> counted(1, "draw"), counted(20_000, "row")
+    ('1 draw', '20,000 rows')
+    """
+    return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def masked(url: str) -> str:

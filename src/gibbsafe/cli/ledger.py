@@ -10,7 +10,6 @@ import typer
 from gibbsafe.cli.application import Anchor, Commands, Force, Json, Quiet, RefusedPurpose, app, print_json, say
 
 if TYPE_CHECKING:
-    from gibbsafe._types import JSON
     from gibbsafe.privacy import Guarantee
 
 ledger = Commands(help="Budget accounts: open, show, spend, export, check, mark, anchor, backup, grants.")
@@ -53,6 +52,7 @@ def open_(
 
     Example: `gibbsafe ledger open ledger.db#clinic --epsilon 3 --delta 1e-6 --adjacency replace-one`
     """
+    from gibbsafe.cli.ledger_view import show_status
     from gibbsafe.ledger import open_account, parse_reference
     from gibbsafe.privacy import Budget
 
@@ -72,7 +72,7 @@ def open_(
         dataset=dataset,
         seeded=seeded,
     )
-    _show_status(result.status(), as_json=as_json, quiet=quiet)
+    show_status(result.status(), as_json=as_json, quiet=quiet)
 
 
 @ledger.command("show")
@@ -81,28 +81,15 @@ def show(reference: Reference, as_json: Json = False, quiet: Quiet = False) -> N
 
     Example: `gibbsafe ledger show ledger.db#clinic`
     """
+    from gibbsafe.cli.ledger_view import show_charges, show_status
     from gibbsafe.ledger import account
 
     found = account(reference)
     status = found.status()
-    _show_status(status, as_json=as_json, quiet=quiet)
+    show_status(status, as_json=as_json, quiet=quiet)
     if as_json or quiet:
         return
-    from gibbsafe.cli import tables
-
-    rows = [
-        (
-            str(entry["number"]),
-            entry["time"],
-            entry["kind"],
-            entry["state"],
-            str(entry.get("who", "")),
-            str(entry.get("reason", entry.get("purpose", ""))),
-        )
-        for entry in found.entries()
-    ]
-    headings = ("", "day", "kind", "state", "who, as they claim", "reason")
-    tables.show("", tables.grid(f"Last entries of {len(rows)}", headings, rows[-20:]))
+    show_charges(found.charges())
 
 
 @ledger.command("spend")
@@ -313,39 +300,3 @@ def mark(
         print_json({"entry": charge.number})
     elif not quiet:
         say(f"entry {charge.number} is marked released")
-
-
-def _show_status(status: JSON, *, as_json: bool, quiet: bool) -> None:
-    from gibbsafe.cli import tables
-
-    if as_json:
-        print_json(status)
-        return
-    if quiet:
-        return
-    claim, main = status["claim"], next(iter(status["caps"]))
-    symbol = {"mu": "μ", "rho": "Σρ", "epsilon": "Σε"}[main]
-    names = {main: symbol, "slack": "slack Σγ", "delta": "Σδ"}
-    shares = dict(zip(names, status["share"].values(), strict=True))
-    rows = [
-        (
-            label,
-            f"{status['caps'][name]:.6g}",
-            f"{status['spent'][name]:.6g}",
-            f"{shares[name]:.1%}",
-            f"{status['left'][name]:.6g}",
-        )
-        for name, label in names.items()
-    ]
-    head = [
-        ("claim", f"ε = {claim['epsilon']:g}, δ = {claim['delta']:g}: of everything charged, now and later, never less"),
-        ("about", f"{status['adjacency']}, one {status['unit']}; currency {status['currency']}"),
-        ("charges", f"{status['charges']}, of which {status['unreleased']} unreleased"),
-        ("head", status["head"]),
-    ]
-    title = f"Account {status['account']} in {status['ledger']}"
-    numbers = (1, 2, 3, 4)
-    tables.show(
-        tables.facts(title, head),
-        tables.grid("", ("", "cap", "spent", "share of the cap", "one more release may cost"), rows, numbers=numbers),
-    )

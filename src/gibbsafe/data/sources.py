@@ -22,12 +22,23 @@ __all__ = [
     "read_rows",
     "read_states",
     "readable_text",
+    "require_readable",
 ]
 
 
 def is_table(data: object) -> bool:
     """Whether the data are a table with named columns, by the Arrow C stream."""
     return hasattr(data, "__arrow_c_stream__")
+
+
+def require_readable(data: object) -> None:
+    """Refuse a table where the package that reads tables was taken away: before anything is charged for it."""
+    if not is_table(data):
+        return
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise DomainError("tables need PyArrow, which the installation has lost: run pip install pyarrow") from error
 
 
 def batches_of(data: object, on_invalid: str = "error") -> Iterator[Any]:
@@ -111,6 +122,7 @@ def _columns(table: object, names: tuple[str, ...]) -> JSON:
 
 def _reader(table: object, wanted: Sequence[str]) -> Any:
     """Open a table's stream if every wanted column is there once."""
+    require_readable(table)
     import pyarrow as pa
 
     reader = pa.RecordBatchReader.from_stream(table)

@@ -11,7 +11,7 @@ from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, fail
 from gibbsafe.errors import BudgetError, CertificateError, GibbsafeError
 from gibbsafe.ledger.anchor import Anchor, Mark, anchor_at, require_anchored
-from gibbsafe.ledger.caps import CURRENCIES, Caps
+from gibbsafe.ledger.caps import CURRENCIES, Caps, affordable_epsilon
 from gibbsafe.ledger.database import Database
 from gibbsafe.ledger.journal import canonical, digest, link, now
 from gibbsafe.ledger.prices import of_plan, price, proved
@@ -319,10 +319,28 @@ class Account:
         """Return every entry in order, with the state of each charge."""
         return list(self._read().entries)
 
+    def charges(self) -> list[JSON]:
+        """Return every charge as people read it: key, mechanism, amounts, and its share of the main cap."""
+        state = self._read()
+        found = []
+        for entry in state.entries:
+            if "cost" not in entry:
+                continue
+            cost = Caps.from_dict(entry["cost"])
+            told = {name: entry.get(name, "") for name in ("number", "time", "key", "mechanism", "state", "who", "reason")}
+            amounts = _readable(cost, state.terms.currency)
+            found.append(told | {"amounts": amounts, "share": state.caps.shares(cost)["main"]})
+        return found
+
     def status(self) -> JSON:
-        """Return the budget that the account claims, the share of each cap spent, and what one more release may cost."""
+        """Return the budget that the account claims, the share of each cap spent, and what one more release may cost.
+
+        ``one_more`` is an ε at the account's own δ: a release planned for it fits. Nothing here is an ε that was spent.
+        """
         state = self._read()
         opening, caps, spent = state.opening, state.caps, state.spent
+        left = Caps(caps.main - spent.main, caps.slack - spent.slack, caps.failure - spent.failure)
+        delta = opening["budget"]["delta"]
         states = [entry["state"] for entry in state.entries]
         return {
             "account": self.name,
@@ -334,9 +352,8 @@ class Account:
             "caps": _readable(caps, opening["currency"]),
             "spent": _readable(spent, opening["currency"]),
             "share": caps.shares(spent),
-            "left": _readable(
-                Caps(caps.main - spent.main, caps.slack - spent.slack, caps.failure - spent.failure), opening["currency"]
-            ),
+            "left": _readable(left, opening["currency"]),
+            "one_more": {"epsilon": affordable_epsilon(left, opening["currency"], delta), "delta": delta},
             "charges": sum(each != "" for each in states),
             "unreleased": states.count("unreleased"),
             "entries": len(states),

@@ -13,6 +13,7 @@ from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.data.census import Unit
 from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.options import EncodingOptions
+from gibbsafe.data.sources import require_readable
 from gibbsafe.data.stream import check_count, encode_records
 from gibbsafe.errors import DomainError, PremiseError, guarded, showing_values
 from gibbsafe.planning import Plan
@@ -100,6 +101,7 @@ def release(
     """
     _require_account(ledger, show_values, untrusted)
     options = EncodingOptions("replace" if untrusted else on_invalid, storage)
+    require_readable(data)
     if memory is not None:
         count("memory", memory)
     if plan.rows_per_person > 1 and persons is None:

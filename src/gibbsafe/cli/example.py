@@ -1,0 +1,35 @@
+"""A made-up table to try things with: patients of a hospital, and who of them came back within 30 days.
+
+Nobody is in it, so that it can be written anywhere, and its law is known, so that fits can be compared with the truth.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gibbsafe._types import Floats, Indices
+
+__all__ = ["BOUNDS", "INTERCEPT", "SLOPES", "TARGET", "patients"]
+
+#: What is measured, with bounds as a physician would write them down unseen.
+BOUNDS = {"age": (18, 95), "days": (0, 30), "stays": (0, 10)}
+#: Log-odds of coming back: per year of age, per day of the last stay, per stay in the year before.
+SLOPES = {"age": 0.03, "days": 0.06, "stays": 0.35}
+INTERCEPT = -4.0
+TARGET = "returned"
+
+
+def patients(rows: int, seed: int = 0) -> tuple[Floats, Indices]:
+    """Return measurements (rows, 3) of made-up patients, and whether each came back.
+
+    >>> features, returned = patients(1000)
+    >>> features.shape, 0.2 < returned.mean() < 0.5
+    ((1000, 3), True)
+    """
+    rng = np.random.default_rng(seed)
+    age = np.clip(rng.normal(62, 14, rows), 18, 95)
+    days = np.minimum(rng.gamma(2.0, 3.0, rows), 30)
+    stays = np.minimum(rng.poisson(1.2, rows), 10)
+    features = np.column_stack([age, days, stays]).round()
+    log_odds = INTERCEPT + features @ np.array(list(SLOPES.values()))
+    return features, np.asarray(rng.random(rows) < 1 / (1 + np.exp(-log_odds)), dtype=np.intp)
