@@ -15,7 +15,8 @@ import gibbsafe
 SOURCE = Path(gibbsafe.__file__).parent
 #: From the foundations up to how people reach it: a room imports from itself and from rooms before it, and from no other.
 LAYERS = (
-    "errors", "_types", "_version", "_text", "_numerics", "_validate", "_json", "_extras", "_files", "_plotting", "randomness", "progress",
+    "errors", "_types", "_version", "_text", "_numerics", "_validate", "_json", "_extras", "_files", "_plotting",
+    "randomness", "progress",
     "privacy", "theorems", "domains", "losses", "data", "posteriors", "samplers", "models", "planning", "ledger", "release",
     "bounds", "assumptions", "queries", "population",
     "contamination", "audit", "reproduce",

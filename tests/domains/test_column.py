@@ -20,7 +20,7 @@ def test_numbers_are_clipped_then_transformed():
     assert np.isnan(GAIN.values([None], "replace")).all()
     assert np.isinf(GAIN.values([np.inf], "replace")).all()
     for outside in (None, np.inf):
-        with pytest.raises(gs.DomainError, match="^column 'gain': .*declare missing = .* in the study"):
+        with pytest.raises(gs.DomainError, match=r"^column 'gain': .*declare missing = .* in the study"):
             GAIN.values([1.0, outside])
     np.testing.assert_allclose(Column("x", bounds=(0, 9), missing=3).values(pa.array([None, 1.0])), [3, 1])
 
