@@ -14,6 +14,7 @@ from gibbsafe.estimators.linear_regression import PrivateLinearRegression
 from gibbsafe.estimators.logistic_regression import PrivateLogisticRegression
 from gibbsafe.estimators.public_scaler import PublicScaler
 from gibbsafe.estimators.quantile import PrivateQuantileRegressor
+from gibbsafe.estimators.searches import SearchPrice, price_search
 
 __all__ = [
     "PrivateHuberRegressor",
@@ -21,5 +22,7 @@ __all__ = [
     "PrivateLogisticRegression",
     "PrivateQuantileRegressor",
     "PublicScaler",
+    "SearchPrice",
     "expected_failed_checks",
+    "price_search",
 ]

@@ -189,6 +189,12 @@ class Account:
         anchor.append(mark)
         return mark
 
+    def affords(self, guarantee: Guarantee) -> bool:
+        """Whether a charge of this guarantee would fit into what is left now; nothing is charged."""
+        state = self._read()
+        cost = price(guarantee.under(state.terms.adjacency), state.terms)
+        return all(getattr(state.spent, part) + getattr(cost, part) <= getattr(state.caps, part) for part in vars(cost))
+
     def refuse_seeded(self) -> None:
         """Refuse a release whose randomness somebody knows, unless the account was opened for such."""
         if not self._read().opening.get("seeded", False):
