@@ -16,7 +16,7 @@ def audit(  # noqa: PLR0917 - options of a command
     draws: Annotated[int, typer.Option(help="Runs of the mechanism on each of the two data sets.")] = 2000,
     confidence: Annotated[float, typer.Option(help="Confidence of the lower bound from runs.")] = 0.99,
     effort: Annotated[int, typer.Option(help="How many pairs of data sets to look at.")] = 400,
-    seconds: Annotated[float | None, typer.Option(help="Stop sampling after this long.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Stop after this long, with what was found until then.")] = None,
     workers: Annotated[int, typer.Option(help="Processes that sample.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Draw claimed, exact and estimated curve here (PNG, PDF or SVG).")] = None,
     force: Force = False,
