@@ -25,18 +25,21 @@ DELTA = 1e-6
 LEVEL = 0.9
 #: The budgets that the picture goes through, beside the one that was asked for.
 EPSILONS = (10.0, 3.0, 1.0, 0.3, 0.1)
+#: What intervals are that come from public numbers alone.
+WORST_CASE = " (of the private fit: the public worst case, far wider than needed)"
 #: The 95 % point of a normal law: 90 % intervals are so many standard errors to either side.
 NORMAL_95 = 1.6448536269514722
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """An estimate of every parameter, with an interval."""
+    """An estimate of every parameter, with an interval: by what is known of its errors, or the public worst case."""
 
     name: str
     values: Floats
     lower: Floats
     upper: Floats
+    worst_case: bool = False
 
 
 def theorem_comparison() -> tuple[Comparison, str]:
@@ -76,12 +79,13 @@ def ordinary_fit(features: Floats, outcomes: Indices) -> Fit:
 def private_fit(epsilon: float, features: Floats, outcomes: Indices) -> tuple[Release, Fit]:
     """Plan, release, and return the release with its intervals."""
     model = LogisticRegression(dimension=len(BOUNDS), bounds=tuple(BOUNDS.values()), feature_names=tuple(BOUNDS), labels=(0, 1))
-    asked = {"adjacency": "replace-one", "purpose": "estimate", "mechanism": "noisy-scores"}
-    planned = plan(model, Budget(epsilon, DELTA), n=len(outcomes), **asked)
+    planned = plan(
+        model, Budget(epsilon, DELTA), n=len(outcomes), adjacency="replace-one", purpose="estimate", mechanism="noisy-scores"
+    )
     release = planned.release((features, outcomes), progress=False)
     intervals = release.interval(LEVEL)
     values = release.draws.mean(axis=0)
-    return release, Fit(f"ε = {epsilon:g}", values, intervals.lower, intervals.upper)
+    return release, Fit(f"ε = {epsilon:g}", values, intervals.lower, intervals.upper, intervals.conservative)
 
 
 def run(folder: Path, say: Callable[[str], None], *, epsilon: float = 1.0, details: bool = False, force: bool = False) -> JSON:
@@ -95,6 +99,7 @@ def run(folder: Path, say: Callable[[str], None], *, epsilon: float = 1.0, detai
     new, truth = patients(NEW_ROWS, seed=1)
     right = {
         "private": float(np.mean(release.predict(new) == truth)),
+        "no": float(np.mean(truth == 0)),
         "ordinary": float(np.mean((new @ ordinary.values[:-1] + ordinary.values[-1] > 0) == truth)),
     }
     comparison, headline = theorem_comparison()
@@ -135,16 +140,19 @@ def _screen(release: Release, ordinary: Fit, private: Fit, right: dict[str, floa
         for k, (name, true) in enumerate(zip(release.parameters, truth, strict=True))
     ]
     guesses = attack_view(release.plan.guarantee).right_guesses
+    rates = f"{right['ordinary']:<29.1%}   {right['private']:.1%} of new patients (always no: {right['no']:.1%})"
+    whoever = "whoever sees it, and knows all other patients"
     return "\n".join(
         [
             f"{ROWS:,} made-up patients: who comes back within 30 days? Log-odds per year of age, day, earlier stay:",
             "",
             head,
             *lines,
-            f"  {'right':<9}{'':>10}   {right['ordinary']:<29.1%}   {right['private']:.1%} of {NEW_ROWS:,} new patients",
+            f"  {'right':<9}{'':>10}     {rates}",
             "",
-            f"In brackets: 90 % intervals. The private fit claims ε = {claim['epsilon']:.3g} at δ = {claim['delta']:g}: whoever sees it, and",
-            f"knows all other patients, guesses whether one was among them right {guesses:.1%} of the time at most; a coin, 50 %.",
+            f"In brackets: 90 % intervals{WORST_CASE if private.worst_case else ''}.",
+            f"The private fit claims ε = {claim['epsilon']:.3g} at δ = {claim['delta']:g}: {whoever},",
+            f"guesses whether one of them was in the table right {guesses:.1%} of the time at most; a coin, 50 %.",
             "",
         ]
     )
@@ -159,12 +167,8 @@ def _written(path: Path, picture: Path | None, *, details: bool) -> str:
     drawn = f"{picture}: the same as ε falls; with private data every one of these fits would be charged"
     absent = f"no picture: {EXTRAS['plots'].package} is not installed; run: pip install 'gibbsafe[plots]'"
     lines = [f"wrote {path}, verified from the file", absent if picture is None else f"wrote {drawn}"]
-    lines += (
-        []
-        if details
-        else ["next: gibbsafe report " + str(path) + "; gibbsafe demo --force --details shows plan, certificate and theorems"]
-    )
-    return "\n".join(lines)
+    more = f"next: gibbsafe report {path}; gibbsafe demo --force --details shows plan, certificate and theorems"
+    return "\n".join(lines if details else [*lines, more])
 
 
 def draw_picture(fits: list[Fit], path: Path, *, force: bool = False) -> None:
@@ -180,21 +184,17 @@ def draw_picture(fits: list[Fit], path: Path, *, force: bool = False) -> None:
             low, high = _limits(fits, k, truth[k])
             axis.axvline(truth[k], color="#636363", linewidth=0.8, linestyle=":", zorder=0)
             for place, fit, colour in zip(places, fits, colours, strict=True):
-                axis.plot(
-                    [max(fit.lower[k], low), min(fit.upper[k], high)], [place, place], color=colour, linewidth=2, alpha=0.45
-                )
+                ends, width = [max(fit.lower[k], low), min(fit.upper[k], high)], 1 if fit.worst_case else 3
+                axis.plot(ends, [place, place], color=colour, linewidth=width, alpha=0.45)
                 axis.plot(np.clip(fit.values[k], low, high), place, "o", color=colour, markersize=6)
             axis.set_xlim(low, high)
             axis.set_ylim(len(fits) - 0.5, -0.5)
             axis.set_yticks(places, [fit.name for fit in fits] if k == 0 else [])
             axis.set_title(names[k], loc="left", fontsize=10)
             axis.locator_params(axis="x", nbins=4)
-        axes[0, 0].figure.suptitle(
-            f"{ROWS:,} made-up patients: private and ordinary fits, 90 % intervals (dotted: what the data were made with)",
-            fontsize=10,
-            x=0.01,
-            ha="left",
-        )
+        title = f"{ROWS:,} made-up patients: private and ordinary fits, 90 % intervals (dotted: what the data were made with)"
+        thin = "\nthin: the public worst case, far wider than needed" if any(fit.worst_case for fit in fits) else ""
+        axes[0, 0].figure.suptitle(title + thin, fontsize=10, x=0.01, ha="left")
 
 
 def _limits(fits: list[Fit], k: int, truth: float) -> tuple[float, float]:
