@@ -1,4 +1,4 @@
-"""What the bare wheel must do in an empty folder: the README's five commands, its first Python block, a line for each absent extra."""
+"""What the bare wheel must do in an empty folder: README's five commands, its first Python block, a line per absent extra."""
 
 import re
 import subprocess

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -162,10 +162,13 @@ def _synthetic(loaded: Release, rows: int | None, features: Path | None) -> tupl
 
 def _synthetic_names(loaded: Release, width: int) -> list[str]:
     """Name synthetic columns as the table's: its features, its target, or plain numbers."""
+    from gibbsafe.models import BayesianNetwork
+
     declared = loaded.plan.model.to_dict()
     features = [column["name"] for column in declared.get("columns") or ()] or list(declared.get("feature_names") or ())
-    states = declared.get("states")
-    features = list(states) if not features and isinstance(states, Mapping) else features  # the nodes of a network
+    features = features or list(declared.get("time_names") or ())
+    if isinstance(loaded.plan.model, BayesianNetwork):
+        features = list(loaded.plan.model.states)
     target = declared.get("target")
     for names in ([target] if target else [], features, [*features, target] if target else []):
         if len(names) == width:
