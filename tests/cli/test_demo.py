@@ -26,14 +26,15 @@ def test_demo_writes_a_verified_release_and_a_picture(tmp_path):
 
 def test_demo_is_one_screen_and_the_rest_stands_behind_details(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    result = run(app, ["demo", "--folder", str(tmp_path)])
+    monkeypatch.chdir(tmp_path)
+    result = run(app, ["demo"])
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 130
     assert "pip install 'gibbsafe[plots]'" in result.stdout
     assert not (tmp_path / "demo.png").exists()
-    more = run(app, ["demo", "--folder", str(tmp_path), "--force", "--details"]).stdout
+    more = run(app, ["demo", "--force", "--details"]).stdout
     for words in ("What the theorems allow", "times as cold", "The plan", "Certificate"):
         assert words in more
         assert words not in result.stdout

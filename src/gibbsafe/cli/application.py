@@ -55,7 +55,7 @@ class Commands(typer.Typer):
 app = Commands(
     name="gibbsafe",
     help="Differentially private Bayesian inference by posterior sampling.",
-    rich_markup_mode="markdown",
+    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     add_completion=False,
 )

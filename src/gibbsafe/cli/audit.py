@@ -27,12 +27,17 @@ def audit(  # noqa: PLR0917 - options of a command
 
     Needs no data: the audit makes its own. Example: `gibbsafe audit plan.json --draws 20000 --out audit.png`
     """
+    from gibbsafe._extras import require_extra
     from gibbsafe._plotting import require_picture
-    from gibbsafe.audit import audit_plan
-    from gibbsafe.cli.inputs import load_plan
 
     if out is not None:
         require_picture(out, force=force, inputs=[source])
+    if workers > 1:
+        require_extra("sklearn", "--workers above 1")
+
+    from gibbsafe.audit import audit_plan
+    from gibbsafe.cli.inputs import load_plan
+
     plan = load_plan(source)
     found = audit_plan(plan, draws=draws, confidence=confidence, effort=effort, seconds=seconds, workers=workers)
     if out is not None:

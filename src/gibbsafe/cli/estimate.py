@@ -26,7 +26,7 @@ def _table(path: Path) -> JSON:
 
 @app.command("estimate")
 def estimate(
-    study: Annotated[Path, typer.Argument(help="A study file with a [contamination] table.")],
+    study: Annotated[Path, typer.Argument(help=r"A study file with a \[contamination] table.")],
     workers: Annotated[int | None, typer.Option(help="Processes; the numbers do not depend on how many.")] = None,
     as_json: Json = False,
 ) -> None:

@@ -52,7 +52,7 @@ def release(
 ) -> None:
     """Read the table, charge the ledger, draw, and write the release with its certificate.
 
-    The charge comes before the first random number and is never refunded: a crash or an interrupt leaves it *unreleased*.
+    The charge comes before the first random number and is never refunded: a crash or an interrupt leaves it unreleased.
 
     Examples:
 
