@@ -60,14 +60,20 @@ def test_a_missing_extra_is_one_line_with_its_command(name, monkeypatch):
     assert issubclass(MissingExtraError, ImportError)
 
 
-def test_help_answers_at_once():
-    """In under 0.4 s of processor time: the least of up to ten, for others may have the machine. Nothing heavy is imported."""
-    probe = "import sys, gibbsafe.cli; print(sorted({'numpy', 'scipy', 'pyarrow', 'sqlalchemy', 'sklearn'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout == "[]\n"
-    times = [1.0]
-    while min(times) >= 0.4 and len(times) <= 10:
+def processor_time(*arguments):
+    """The least of four: what others do on the machine only adds to it."""
+    times = []
+    for _ in range(4):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", "gibbsafe", "--help"], capture_output=True, check=True)
+        subprocess.run([sys.executable, *arguments], capture_output=True, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
-    assert min(times) < 0.4, times
+    return min(times)
+
+
+def test_help_answers_at_once():
+    """In under 0.4 s of processor time; on a machine that is slow or crowded now, in 1.6 times what its two libraries take alone."""
+    probe = "import sys, gibbsafe.cli; print(sorted({'numpy', 'scipy', 'pyarrow', 'sqlalchemy', 'sklearn'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout == "[]\n"
+    allowed = max(0.4, 1.6 * processor_time("-c", "import typer.rich_utils"))
+    assert processor_time("-m", "gibbsafe", "--help") < allowed
