@@ -17,6 +17,8 @@ from gibbsafe.errors import GibbsafeError
 
 __all__ = ["BINARY", "alone_in", "flush_folder", "require_free", "write_whole"]
 
+#: Whether a folder can be opened, to lock it or to flush its names: on Windows none can.
+FOLDERS_OPEN = os.name != "nt"
 #: On Windows a file is opened for bytes by a flag of its own.
 BINARY = getattr(os, "O_BINARY", 0)
 #: How files begin that are never overwritten, not even by force: a ledger is one.
@@ -167,13 +169,10 @@ def alone_in(folder: Path) -> Iterator[None]:
 @contextmanager
 def _opened_folder(folder: Path) -> Iterator[int | None]:
     """Yield a handle of a folder; None on Windows, which opens none."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except PermissionError:
-        if os.name != "nt":
-            raise
+    if not FOLDERS_OPEN:
         yield None
         return
+    handle = os.open(folder, os.O_RDONLY)
     try:
         yield handle
     finally:

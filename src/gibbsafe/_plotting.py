@@ -21,10 +21,10 @@ def require_picture(path: Path | str, *, force: bool = False, inputs: Iterable[P
     require_extra("plots", f"{target}: a picture")
     from matplotlib.backend_bases import FigureCanvasBase
 
+    require_free(target, force=force, inputs=inputs)
     known = FigureCanvasBase.get_supported_filetypes()
     if target.suffix.lstrip(".").lower() not in {"", *known}:
         raise GibbsafeError(f"{target}: no picture ends in {target.suffix}; name it .png, .pdf or .svg")
-    require_free(target, force=force, inputs=inputs)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from gibbsafe.audit.picture import draw_audit
 from gibbsafe.audit.refutation import Refutation, refute
 from gibbsafe.audit.statistical import MOST_DRAWS, LowerBound, estimate_lower_bound
 from gibbsafe.planning import Plan
+from gibbsafe.planning.describe import describe_guarantee
 from gibbsafe.progress import Progress
 
 __all__ = ["PlanAudit", "audit_plan"]
@@ -94,7 +95,8 @@ class PlanAudit:
 
     def __str__(self) -> str:
         claim, delta, curve = self.plan.guarantee, self.plan.budget.delta, self.neighbours.curve
-        lines = [f"claim        epsilon = {claim.epsilon(delta):.6g} at delta = {delta:g} ({claim}, {self.plan.theorem.name})"]
+        told = describe_guarantee(self.plan)
+        lines = [f"claim        epsilon = {claim.epsilon(delta):.6g} at delta = {delta:g} ({told}, {self.plan.theorem.name})"]
         if curve is None:
             lines.append("exact        none for this plan: more parameters or stages than quadrature covers")
         else:

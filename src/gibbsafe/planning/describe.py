@@ -17,7 +17,7 @@ from gibbsafe.theorems import get
 if TYPE_CHECKING:
     from gibbsafe.planning.plans import Plan
 
-__all__ = ["describe_plan", "duration", "table_of"]
+__all__ = ["describe_guarantee", "describe_plan", "duration", "table_of"]
 
 WIDTH = 22
 #: Seconds beyond which a plan says how to be quicker.
@@ -77,7 +77,7 @@ def _scores(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def _guarantee(plan: Plan) -> str:
+def describe_guarantee(plan: Plan) -> str:
     """Return what the release claims; of several stages, which are listed one by one, what they come to."""
     if len(plan.stages) == 1:
         return str(plan.guarantee)
@@ -144,7 +144,7 @@ def describe_plan(plan: Plan) -> str:
                 "budget",
                 f"{plan.budget}, {plan.adjacency}{unit}" + (f", n = {size}" if known else ", n private"),
             ),
-            ("guarantee", _guarantee(plan)),
+            ("guarantee", describe_guarantee(plan)),
             ("theorem", f"{plan.theorem.name} ({plan.theorem.reference})"),
             *_stages(plan),
             *_radius(plan),
