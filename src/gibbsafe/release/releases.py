@@ -130,7 +130,7 @@ class Release:
         import arviz
 
         posterior = {name: self.draws[None, :, k] for k, name in enumerate(self.parameters)}
-        if hasattr(arviz, "InferenceData"):  # before version 1
+        if arviz.__version__.startswith("0."):
             return arviz.from_dict(posterior=posterior)
         return arviz.from_dict({"posterior": posterior})
 
