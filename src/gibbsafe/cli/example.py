@@ -17,7 +17,7 @@ BOUNDS = {"age": (18, 95), "days": (0, 30), "stays": (0, 10)}
 SLOPES = {"age": 0.03, "days": 0.06, "stays": 0.35}
 INTERCEPT = -3.0
 TARGET = "returned"
-#: A seed whose 20,000 patients are ordinary: all four 90 % intervals of the ordinary fit hold the truth (7 of the first 12 do so).
+#: A seed whose 20,000 patients are ordinary: all four 90 % intervals of the ordinary fit hold the truth (7 of the first 12 do).
 SEED = 2
 
 
@@ -25,7 +25,7 @@ def patients(rows: int, seed: int = SEED) -> tuple[Floats, Indices]:
     """Return measurements (rows, 3) of made-up patients, and whether each came back.
 
     >>> features, returned = patients(1000)
-    >>> features.shape, 0.3 < returned.mean() < 0.5
+    >>> features.shape, 0.3 < float(returned.mean()) < 0.5
     ((1000, 3), True)
     """
     rng = np.random.default_rng(seed)
