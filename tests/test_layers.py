@@ -15,7 +15,8 @@ import gibbsafe
 SOURCE = Path(gibbsafe.__file__).parent
 #: From the foundations up to how people reach it: a room imports from itself and from rooms before it, and from no other.
 LAYERS = (
-    "errors", "_types", "_version", "_text", "_numerics", "_validate", "_json", "_files", "_plotting", "randomness", "progress",
+    "errors", "_types", "_version", "_text", "_numerics", "_validate", "_json", "_extras", "_files", "_plotting",
+    "randomness", "progress",
     "privacy", "theorems", "domains", "losses", "data", "posteriors", "samplers", "models", "planning", "ledger", "release",
     "bounds", "assumptions", "queries", "population",
     "contamination", "audit", "reproduce",
@@ -33,7 +34,7 @@ DOORS = {
     ("release.releases", "Release.interval"): "population",
     ("release.releases", "Release.simulate"): "queries",
 }
-#: Modules that need what an installation may lack, and are therefore imported inside functions.
+#: Modules that need what takes long to import, and are therefore imported inside functions.
 OPTIONAL = {"ledger.tables"}  # SQLAlchemy
 #: Rooms that import inside functions so that they start quickly.
 QUICK = {"cli"}

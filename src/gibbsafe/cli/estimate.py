@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe._types import JSON
 from gibbsafe.cli.application import Json, app, print_json, say
 from gibbsafe.errors import GibbsafeError
 
 if TYPE_CHECKING:
+    from gibbsafe._types import JSON
     from gibbsafe.contamination import ContaminatedModel
     from gibbsafe.privacy import EstimatedPrivacy
 
@@ -52,11 +52,11 @@ def _declared(path: Path) -> tuple[ContaminatedModel, JSON, Any]:
 
 @app.command("estimate")
 def estimate(
-    study: Annotated[Path, typer.Argument(help="A study file with a [contamination] table.")],
+    study: Annotated[Path, typer.Argument(help=r"A study file with a \[contamination] table.")],
     *,
     workers: Annotated[int | None, typer.Option(help="Processes; the numbers do not depend on how many.")] = None,
     choose: Annotated[str | None, typer.Option(help="p or n: search for the least that reaches --epsilon.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Target of --choose; by default the study's [budget].")] = None,
+    epsilon: Annotated[float | None, typer.Option(help=r"Target of --choose; by default the study's \[budget].")] = None,
     data: Annotated[
         Path | None, typer.Option(help="The private table itself instead of simulated ones; needs --curator.")
     ] = None,

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gibbsafe._types import JSON
 from gibbsafe.cli.application import Force, Json, print_json, say
 from gibbsafe.cli.reproduce import reproduce
 from gibbsafe.cli.tables import grid, show
 
 if TYPE_CHECKING:
+    from gibbsafe._types import JSON
     from gibbsafe.reproduce.results import Results
 
 Quick = Annotated[bool, typer.Option("--quick", help="About a minute instead of many.")]
@@ -61,12 +61,14 @@ def _write_csv(path: Path | None, rows: list[JSON], force: bool) -> None:
     write_whole(path, text.getvalue().encode(), force=force)
 
 
-def _require_free(force: bool, *paths: Path | None) -> None:
+def _require_free(force: bool, table: Path | None, *, picture: Path | None = None) -> None:
     from gibbsafe._files import require_free
+    from gibbsafe._plotting import require_picture
 
-    for path in paths:
-        if path is not None:
-            require_free(path, force=force)
+    if table is not None:
+        require_free(table, force=force)
+    if picture is not None:
+        require_picture(picture, force=force)
 
 
 @reproduce.command("hu-table1")
@@ -140,7 +142,7 @@ def hu_figure1(
     """
     from gibbsafe.reproduce.hu_figure1 import averages, draw_figure1, figure1
 
-    _require_free(force, out, table)
+    _require_free(force, table, picture=out)
     options: JSON = {"sizes": (100, 1000, 10_000), "sets": 25, "draws": 20} if quick else {}
     options |= _given(sizes=_paper_sizes(sizes), sets=sets, draws=draws)
     rows = figure1(**options, workers=workers, results=_results(results), progress=False if as_json else None)
@@ -180,7 +182,7 @@ def _regression_figure(number: int, axis: str) -> None:
     ) -> None:
         from gibbsafe.reproduce.hu_regressions import draw_regressions, regressions
 
-        _require_free(force, out, table)
+        _require_free(force, table, picture=out)
         options: JSON = {"sizes": (3000, 10_000, 30_000), "repeats": 8} if quick else {}
         options |= _given(sizes=_numbers("sizes", sizes), repeats=repeats, truth=truth)
         rows = regressions(**options, workers=workers, results=_results(results), progress=False if as_json else None)

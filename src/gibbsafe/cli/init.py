@@ -16,7 +16,7 @@ def init(
     *,
     out: Annotated[Path, typer.Option(help="Where the study is written; an existing file is kept.")] = Path("study.toml"),
     target: Annotated[str | None, typer.Option(help="The response column.")] = None,
-    example: Annotated[bool, typer.Option("--example", help="Write an example: patients.csv and a study filled in.")] = False,
+    example: Annotated[bool, typer.Option("--example", help="Write an example: patients.csv, made up, and its study.")] = False,
     contaminated: Annotated[
         bool, typer.Option("--contaminated", help="With --example: waiting.csv, for an estimated release of unbounded records.")
     ] = False,

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gibbsafe._types import JSON
-from gibbsafe.cli.application import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
+from gibbsafe.cli.application import Anchor, Commands, Force, Json, Quiet, RefusedPurpose, app, print_json, say
 
 if TYPE_CHECKING:
+    from gibbsafe._types import JSON
     from gibbsafe.privacy import Guarantee
 
-ledger = typer.Typer(
-    help="Budget accounts: open, show, spend, export, check, mark, anchor, backup, grants.", no_args_is_help=True
-)
+ledger = Commands(help="Budget accounts: open, show, spend, export, check, mark, anchor, backup, grants.")
 app.add_typer(ledger, name="ledger")
 
 Reference = Annotated[
@@ -60,6 +58,7 @@ def open_(
 
     `gibbsafe ledger open ledger.db#estimates --journal --adjacency replace-one`
     """
+    from gibbsafe.cli.ledger_view import show_status
     from gibbsafe.ledger import open_account, open_journal, parse_reference
     from gibbsafe.privacy import Budget
 
@@ -75,7 +74,7 @@ def open_(
     else:
         rest: JSON = {"unit": unit, "currency": currency, "reserve": reserve}
         result = open_account(url, name, Budget(epsilon, delta), adjacency=adjacency, **rest, **about)
-    _show_status(result.status(), as_json=as_json, quiet=quiet)
+    show_status(result.status(), as_json=as_json, quiet=quiet)
 
 
 @ledger.command("show")
@@ -84,28 +83,15 @@ def show(reference: Reference, as_json: Json = False, quiet: Quiet = False) -> N
 
     Example: `gibbsafe ledger show ledger.db#clinic`
     """
+    from gibbsafe.cli.ledger_view import show_charges, show_status
     from gibbsafe.ledger import account
 
     found = account(reference)
     status = found.status()
-    _show_status(status, as_json=as_json, quiet=quiet)
+    show_status(status, as_json=as_json, quiet=quiet)
     if as_json or quiet:
         return
-    from gibbsafe.cli import tables
-
-    rows = [
-        (
-            str(entry["number"]),
-            entry["time"],
-            entry["kind"],
-            entry["state"],
-            str(entry.get("who", "")),
-            str(entry.get("reason", entry.get("purpose", ""))),
-        )
-        for entry in found.entries()
-    ]
-    headings = ("", "day", "kind", "state", "who, as they claim", "reason")
-    tables.show("", tables.grid(f"Last entries of {len(rows)}", headings, rows[-20:]))
+    show_charges(found.charges())
 
 
 @ledger.command("spend")
@@ -316,45 +302,3 @@ def mark(
         print_json({"entry": charge.number})
     elif not quiet:
         say(f"entry {charge.number} is marked released")
-
-
-def _show_status(status: JSON, *, as_json: bool, quiet: bool) -> None:
-    from gibbsafe.cli import tables
-
-    if as_json:
-        print_json(status)
-        return
-    if quiet:
-        return
-    if status.get("journal"):
-        about = [("about", f"{status['adjacency']}, one {status['unit']}"), ("total", f"none: {status['note']}")]
-        about += [("estimates", f"{status['estimates']}, of which {status['unreleased']} unreleased"), ("head", status["head"])]
-        tables.show(tables.facts(f"Journal {status['account']} in {status['ledger']}", about))
-        return
-    claim, main = status["claim"], next(iter(status["caps"]))
-    symbol = {"mu": "μ", "rho": "Σρ", "epsilon": "Σε"}[main]
-    names = {main: symbol, "slack": "slack Σγ", "delta": "Σδ"}
-    shares = dict(zip(names, status["share"].values(), strict=True))
-    rows = [
-        (
-            label,
-            f"{status['caps'][name]:.6g}",
-            f"{status['spent'][name]:.6g}",
-            f"{shares[name]:.1%}",
-            f"{status['left'][name]:.6g}",
-        )
-        for name, label in names.items()
-    ]
-    head = [
-        ("claim", f"ε = {claim['epsilon']:g}, δ = {claim['delta']:g}: of everything charged, now and later, never less"),
-        ("about", f"{status['adjacency']}, one {status['unit']}; currency {status['currency']}"),
-        ("charges", f"{status['charges']}, of which {status['unreleased']} unreleased"),
-        ("not covered", status["not_covered"]),
-        ("head", status["head"]),
-    ]
-    title = f"Account {status['account']} in {status['ledger']}"
-    numbers = (1, 2, 3, 4)
-    tables.show(
-        tables.facts(title, head),
-        tables.grid("", ("", "cap", "spent", "share of the cap", "one more release may cost"), rows, numbers=numbers),
-    )

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe._text import cell
-from gibbsafe._types import JSON
+from gibbsafe._text import cell, counted
 from gibbsafe.cli.application import Force, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
+    from gibbsafe._types import JSON
     from gibbsafe.contamination import EstimatedRelease
     from gibbsafe.models.linear.predictor import LinearModel
     from gibbsafe.release import Release
@@ -73,7 +73,7 @@ def query(
         print_json({"rows": rows, "note": note, "cost": "free: post-processing of the release"})
     elif not quiet:
         say(note, err=True)
-        say(f"wrote {len(rows)} rows to {out}" if out is not None else text, nl=out is not None)
+        say(f"wrote {counted(len(rows), 'row')} to {out}" if out is not None else text, nl=out is not None)
 
 
 def _summarise(loaded: Release, level: float, *, as_json: bool, quiet: bool) -> None:
@@ -90,12 +90,11 @@ def _summarise(loaded: Release, level: float, *, as_json: bool, quiet: bool) -> 
         (name, f"{mean:.6g}", f"{low:.6g}", f"{high:.6g}")
         for name, mean, low, high in zip(loaded.parameters, means, intervals.lower, intervals.upper, strict=True)
     ]
+    headings = ("parameter", "mean", f"{level:.0%} from", "to")
     more = [] if len(rows) <= MOST_SHOWN else [f"... and {len(rows) - MOST_SHOWN} more parameters; --json has all"]
     kind = "public worst case" if intervals.conservative else "data noise, draw noise and the prior's pull"
     show(
-        grid(
-            f"{len(loaded.draws)} draws", ("parameter", "mean", f"{level:.0%} from", "to"), rows[:MOST_SHOWN], numbers=(1, 2, 3)
-        ),
+        grid(counted(len(loaded.draws), "draw"), headings, rows[:MOST_SHOWN], numbers=(1, 2, 3)),
         "\n".join([*more, f"intervals: {kind}; free, like every question to a release"]),
     )
 
@@ -136,7 +135,8 @@ def _predictions(loaded: Release, path: Path) -> tuple[list[JSON], str]:
             rows += [{"prediction": label, "probability": chance} for label, chance in zip(labels, chances, strict=True)]
         else:
             rows += [{"prediction": label} for label in labels]
-    return rows, f"{len(rows)} predictions, averaged over {len(loaded.draws)} draws; new rows are clipped as training rows are"
+    over = f"averaged over {counted(len(loaded.draws), 'draw')}; new rows are clipped as training rows are"
+    return rows, f"{counted(len(rows), 'prediction')}, {over}"
 
 
 def _model_of_rows(loaded: Release) -> LinearModel:
@@ -194,8 +194,13 @@ def _synthetic(loaded: Release, rows: int | None, features: Path | None) -> tupl
 
 def _synthetic_names(loaded: Release, width: int) -> list[str]:
     """Name synthetic columns as the table's: its features, its target, or plain numbers."""
+    from gibbsafe.models import BayesianNetwork
+
     declared = loaded.plan.model.to_dict()
     features = [column["name"] for column in declared.get("columns") or ()] or list(declared.get("feature_names") or ())
+    features = features or list(declared.get("time_names") or ())
+    if isinstance(loaded.plan.model, BayesianNetwork):
+        features = list(loaded.plan.model.states)
     target = declared.get("target")
     for names in ([target] if target else [], features, [*features, target] if target else []):
         if len(names) == width:

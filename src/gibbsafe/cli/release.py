@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gibbsafe._types import JSON, Document
 from gibbsafe.cli.application import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
 
 if TYPE_CHECKING:
+    from gibbsafe._types import JSON, Document
     from gibbsafe.ledger import Account, Charge
     from gibbsafe.planning import Plan
     from gibbsafe.release import Release
@@ -52,7 +52,7 @@ def release(
 ) -> None:
     """Read the table, charge the ledger, draw, and write the release with its certificate.
 
-    The charge comes before the first random number and is never refunded: a crash or an interrupt leaves it *unreleased*.
+    The charge comes before the first random number and is never refunded: a crash or an interrupt leaves it unreleased.
 
     Examples:
 

@@ -24,10 +24,12 @@ def report(
 
     Example: `gibbsafe report release.json --out report.html`
     """
+    from gibbsafe._extras import has_extra
     from gibbsafe._files import require_free, write_whole
     from gibbsafe.cli.inputs import load_release
     from gibbsafe.release import Release
     from gibbsafe.report import render, render_estimated
+    from gibbsafe.report.page import PICTURES
 
     require_free(out, force=force, inputs=[release])
     loaded = load_release(release)
@@ -38,4 +40,4 @@ def report(
     if as_json:
         print_json({"report": str(out), "bytes": len(page.encode())})
     elif not quiet:
-        say(f"wrote {out}")
+        say(f"wrote {out}" + ("" if has_extra("plots") else f", without pictures: {PICTURES}"))

@@ -11,7 +11,7 @@ from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, fail
 from gibbsafe.errors import BudgetError, CertificateError, GibbsafeError
 from gibbsafe.ledger.anchor import Anchor, Mark, anchor_at, require_anchored
-from gibbsafe.ledger.caps import CURRENCIES, Caps
+from gibbsafe.ledger.caps import CURRENCIES, Caps, affordable_epsilon
 from gibbsafe.ledger.database import Database
 from gibbsafe.ledger.estimates import NOT_COVERED, journal_status, noted
 from gibbsafe.ledger.journal import canonical, digest, link, now
@@ -197,6 +197,12 @@ class Account:
         anchor.append(mark)
         return mark
 
+    def affords(self, guarantee: Guarantee) -> bool:
+        """Whether a charge of this guarantee would fit into what is left now; nothing is charged."""
+        state = self._read()
+        cost = price(guarantee.under(state.terms.adjacency), state.terms)
+        return all(getattr(state.spent, part) + getattr(cost, part) <= getattr(state.caps, part) for part in vars(cost))
+
     def refuse_seeded(self) -> None:
         """Refuse a release whose randomness somebody knows, unless the account was opened for such."""
         if not self._read().opening.get("seeded", False):
@@ -327,12 +333,31 @@ class Account:
         """Return every entry in order, with the state of each charge."""
         return list(self._read().entries)
 
+    def charges(self) -> list[JSON]:
+        """Return every charge as people read it: key, mechanism, amounts, and its share of the main cap (None in a journal)."""
+        state = self._read()
+        found = []
+        for entry in state.entries:
+            told: JSON = {name: entry.get(name, "") for name in ("number", "time", "key", "mechanism", "state", "who", "reason")}
+            if "cost" in entry:
+                cost = Caps.from_dict(entry["cost"])
+                found.append(told | {"amounts": _readable(cost, state.terms.currency), "share": state.caps.shares(cost)["main"]})
+            elif "estimate" in entry:
+                amounts = {"estimate": entry["estimate"]["epsilon"], "delta": entry["estimate"]["delta"]}
+                found.append(told | {"amounts": amounts, "share": None})
+        return found
+
     def status(self) -> JSON:
-        """Return the budget that the account claims, the share of each cap spent, and what one more release may cost."""
+        """Return the budget that the account claims, the share of each cap spent, and what one more release may cost.
+
+        ``one_more`` is an ε at the account's own δ: a release planned for it fits. Nothing here is an ε that was spent.
+        """
         state = self._read()
         if state.journal:
             return journal_status(self.name, str(self.database), state)
         opening, caps, spent = state.opening, state.caps, state.spent
+        left = Caps(caps.main - spent.main, caps.slack - spent.slack, caps.failure - spent.failure)
+        delta = opening["budget"]["delta"]
         states = [entry["state"] for entry in state.entries]
         return {
             "account": self.name,
@@ -344,9 +369,8 @@ class Account:
             "caps": _readable(caps, opening["currency"]),
             "spent": _readable(spent, opening["currency"]),
             "share": caps.shares(spent),
-            "left": _readable(
-                Caps(caps.main - spent.main, caps.slack - spent.slack, caps.failure - spent.failure), opening["currency"]
-            ),
+            "left": _readable(left, opening["currency"]),
+            "one_more": {"epsilon": affordable_epsilon(left, opening["currency"], delta), "delta": delta},
             "not_covered": NOT_COVERED,
             "charges": sum(each != "" for each in states),
             "unreleased": states.count("unreleased"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gibbsafe._text import has_password, masked
 from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, fail
 from gibbsafe.errors import BudgetError
@@ -15,7 +16,6 @@ from gibbsafe.ledger.anchor import anchor_at
 from gibbsafe.ledger.caps import CURRENCIES, caps_for
 from gibbsafe.ledger.database import Database, parse_reference
 from gibbsafe.ledger.journal import START, canonical
-from gibbsafe.ledger.secret import has_password, masked
 from gibbsafe.planning import Plan
 from gibbsafe.privacy import Adjacency, Budget
 

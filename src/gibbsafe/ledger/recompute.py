@@ -36,7 +36,7 @@ PARTS = ("main", "slack", "failure")
 
 @dataclass(frozen=True)
 class State:
-    """What the entries of an account add up to. `entries` are their contents with state, previous hash and hash."""
+    """What the entries of an account add up to. `entries` are their contents with mechanism, state, previous hash and hash."""
 
     opening: Document
     terms: Terms
@@ -81,9 +81,10 @@ def recompute(connection: Connection, row: Any) -> State:
         spent = Caps(0, 0, 0) if estimated else _add_charges(row.name, bodies, terms)
         _check_sums(row, spent, caps)
         states = _follow_states(row.name, bodies, journal=estimated)
+        mechanisms = [{} if entry.plan is None else {"mechanism": _mechanism(entry.plan)} for entry in journal]
     listed = (
-        body | {"state": state, "previous": entry.previous, "hash": entry.hash}
-        for body, state, entry in zip(bodies, states, journal, strict=True)
+        body | mechanism | {"state": state, "previous": entry.previous, "hash": entry.hash}
+        for body, mechanism, state, entry in zip(bodies, mechanisms, states, journal, strict=True)
     )
     return State(opening, terms, caps, spent, tuple(listed))
 
@@ -139,6 +140,16 @@ def _charged(plan: str) -> str:
     """Return the guarantee that a plan is charged for."""
     content = json.loads(plan)
     return canonical(charged(Guarantee.from_dict(content["guarantee"]), Budget(**content["budget"])).to_dict())
+
+
+@lru_cache(maxsize=1024)
+def _mechanism(plan: str) -> str:
+    """Return in a few words what a plan releases."""
+    content = json.loads(plan)
+    if "estimate" in content:
+        stated = content["model"]
+        return f"{stated.get('model') or stated['own']}, estimated"
+    return f"{content.get('model', {}).get('name', 'a plan')}, {content.get('purpose', 'posterior')}"
 
 
 def _read_opening(row: Any, first: Document) -> JSON:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from gibbsafe._extras import require_extra
 from gibbsafe._files import write_whole
 from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe.errors import GibbsafeError
@@ -134,12 +135,14 @@ class Release:
         return describe_draws(self)
 
     def to_arviz(self) -> Any:
-        """Return the draws as an ArviZ `InferenceData` with one chain (needs the extra ``gibbsafe[arviz]``)."""
-        try:
-            import arviz
-        except ImportError as error:
-            raise GibbsafeError("arviz is not installed: install gibbsafe[arviz]") from error
-        return arviz.from_dict(posterior={name: self.draws[None, :, k] for k, name in enumerate(self.parameters)})
+        """Return the draws as one chain for ArviZ (``gibbsafe[arviz]``): a `DataTree`, or before version 1 an `InferenceData`."""
+        require_extra("arviz", "to_arviz")
+        import arviz
+
+        posterior = {name: self.draws[None, :, k] for k, name in enumerate(self.parameters)}
+        if arviz.__version__.startswith("0."):
+            return arviz.from_dict(posterior=posterior)
+        return arviz.from_dict({"posterior": posterior})
 
     # -- files ---------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gibbsafe.release.describe import standard_deviations
 from gibbsafe.report.page import facts, page_of, paragraph, section
 
 if TYPE_CHECKING:
@@ -77,9 +78,13 @@ def _histogram(release: EstimatedRelease) -> str:
 
 
 def _table(release: EstimatedRelease) -> str:
-    means, spread = release.draws.mean(axis=0), release.draws.std(axis=0)
+    columns = {"mean": [f"{mean:.5g}" for mean in release.draws.mean(axis=0)]}
+    spread = standard_deviations(release.draws)
+    if spread is not None:
+        columns["sd of draws"] = [f"{sd:.3g}" for sd in spread]
+    head = "".join(f"<th class=number>{heading}</th>" for heading in columns)
     rows = "".join(
-        f"<tr><td>{escape(name)}</td><td class=number>{mean:.5g}</td><td class=number>{sd:.3g}</td></tr>"
-        for name, mean, sd in zip(release.parameters, means, spread, strict=True)
+        f"<tr><td>{escape(name)}</td>{''.join(f'<td class=number>{value}</td>' for value in values)}</tr>"
+        for name, *values in zip(release.parameters, *columns.values(), strict=True)
     )
-    return f"<table><tr><th>parameter</th><th class=number>mean</th><th class=number>sd of draws</th></tr>{rows}</table>"
+    return f"<table><tr><th>parameter</th>{head}</tr>{rows}</table>"

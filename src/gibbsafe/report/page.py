@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gibbsafe._extras import has_extra
 from gibbsafe.privacy import Adjacency
+from gibbsafe.release.describe import standard_deviations
 from gibbsafe.report import figures
 from gibbsafe.report.attack import attack_view
 from gibbsafe.report.style import STYLE
@@ -25,6 +27,8 @@ MOST_PICTURES = 12
 MOST_INTERVALS = 24
 MOST_ROWS = 60
 
+#: How pictures come into a report.
+PICTURES = "run pip install 'gibbsafe[plots]' and write the report again"
 #: Nothing is loaded and nothing runs, whatever a release file says.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -76,8 +80,9 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
     return f"<table>{rows}</table>"
 
 
-def _figure(svg: str, caption: str, kind: str = "") -> str:
-    return f'<figure class="{kind}">{svg}<figcaption>{caption}</figcaption></figure>'
+def _figure(draw: Callable[[], str], caption: str, kind: str = "") -> str:
+    """Return a picture; nothing where matplotlib is absent, for every number of a picture also stands in words or tables."""
+    return f'<figure class="{kind}">{draw()}<figcaption>{caption}</figcaption></figure>' if has_extra("plots") else ""
 
 
 def _one_in(probability: float) -> str:
@@ -178,7 +183,9 @@ def _claim(release: Release) -> str:
         ("sampler", f"{escape(certificate['sampler']['name'])}: {escape(certificate['sampler']['proved'])}"),
     ]
     caption = "The claim is the whole curve: for every ε, δ is at most what it shows. The budget is one point of it."
-    return section("What is claimed", paragraph(words), facts(pairs), _figure(figures.privacy_curve(plan), caption, "medium"))
+    return section(
+        "What is claimed", paragraph(words), facts(pairs), _figure(lambda: figures.privacy_curve(plan), caption, "medium")
+    )
 
 
 def _attack(release: Release) -> str:
@@ -192,7 +199,7 @@ def _attack(release: Release) -> str:
         f"they are right half of the time; with this release, at most {view.right_guesses:.2%} of the time. The dashed line is "
         "the blind guess; the space above it is all that the release can give away."
     )
-    svg = _figure(figures.attack_curve(release.plan), "The best attack that the claim leaves room for.", "small")
+    svg = _figure(lambda: figures.attack_curve(release.plan), "The best attack that the claim leaves room for.", "small")
     return section("What an attacker gains", paragraph(words), f'<div class="pair">{svg}<div>{table}</div></div>')
 
 
@@ -226,25 +233,28 @@ def _posterior(release: Release, intervals: Intervals, chosen: Sequence[int]) ->
     assumptions = "".join(f"<li>{escape(line)}</li>" for line in intervals.assumptions)
     return section(
         "What the release says",
-        paragraph("Each picture shows the released draws of one parameter, in the table's own units; the line is their mean."),
+        paragraph("Each picture shows the released draws of one parameter, in the table's own units; the line is their mean.")
+        if has_extra("plots")
+        else "",
         _figure(
-            figures.marginals(release, pictured),
+            lambda: figures.marginals(release, pictured),
             f"{len(pictured)} of {len(chosen):,} parameters" + (", the clearest ones." if len(chosen) > MOST_INTERVALS else "."),
         ),
         paragraph(f"Intervals that aim to hold the true value with probability {intervals.level:.0%} each ({kind}).{note}"),
-        _figure(figures.forest(release, intervals, drawn), "Means and intervals."),
+        _figure(lambda: figures.forest(release, intervals, drawn), "Means and intervals."),
         _table(release, intervals, tabled),
         f"<p class=soft>The intervals assume:</p><ul class=soft>{assumptions}</ul>" if assumptions else "",
     )
 
 
 def _table(release: Release, intervals: Intervals, chosen: Sequence[int]) -> str:
-    means, spread = release.draws.mean(axis=0), release.draws.std(axis=0)
-    headings = ("parameter", "mean", "sd of draws", f"{intervals.level:.0%} from", "to")
+    means, spread = release.draws.mean(axis=0), standard_deviations(release.draws)
+    headings = ("parameter", "mean", *(() if spread is None else ("sd of draws",)), f"{intervals.level:.0%} from", "to")
     head = "".join(f"<th{' class=number' if k else ''}>{escape(text)}</th>" for k, text in enumerate(headings))
     rows = []
     for index in chosen:
-        numbers = (means[index], spread[index], intervals.lower[index], intervals.upper[index])
+        own = () if spread is None else (spread[index],)
+        numbers = (means[index], *own, intervals.lower[index], intervals.upper[index])
         cells = "".join(f"<td class=number>{value:.5g}</td>" for value in numbers)
         rows.append(f"<tr><td>{escape(release.parameters[index])}</td>{cells}</tr>")
     return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
@@ -287,6 +297,7 @@ def _details(release: Release) -> str:
         ("grid of the draws", f"{certificate['grid']:.3g}, slack {certificate['slack']:g}"),
         ("randomness", escape(certificate["randomness"])),
         ("storage", escape(certificate["storage"])),
+        *([] if has_extra("plots") else [("pictures", f"left out: {PICTURES}")]),
     ]
     return section("Technical details", facts(pairs))
 
