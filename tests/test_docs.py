@@ -4,7 +4,10 @@ import importlib.util
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import gibbsafe as gs
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in path.parts)]
@@ -70,6 +73,23 @@ def test_links_lead_somewhere():
             aim = (page.parent / target) if target else page
             assert aim.exists(), f"{name_of(page)}: {target}"
             assert not anchor or anchor in anchors(aim), f"{name_of(page)}: {target}#{anchor}"
+
+
+def fields_of(section):
+    """The names in the first column of the table under a title of docs/formats.md."""
+    body = (ROOT / "docs" / "formats.md").read_text().split(f"\n## {section}")[1].split("\n## ")[0]
+    return set(re.findall(r"^\| `(\w+)` \|", body, re.M))
+
+
+def test_formats_name_every_field():
+    model = gs.models.LogisticRegression(dimension=1)
+    table = np.array([[0.1], [0.2]]), np.array([0, 1])
+    for options, extra in (({}, {"transcript"}), ({"purpose": "estimate", "mechanism": "noisy-scores"}, set())):
+        plan = gs.plan(model, gs.Budget(1.0, 1e-6), n=2, adjacency="replace-one", **options)
+        content = plan.release(table, generator=np.random.default_rng(0)).to_dict()
+        assert fields_of("Release") == set(content) | {"charge", "signature"} | extra
+        assert fields_of("Certificate") == set(content["certificate"])
+        assert fields_of("Plan") == set(content["plan"])
 
 
 def test_the_check_of_the_site_finds_what_is_wrong(tmp_path):

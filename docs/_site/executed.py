@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -44,7 +45,24 @@ def is_missing(needs: str | None) -> bool:
     """Whether what a block needs is not to be had here."""
     if needs == "PostgreSQL":
         return "GIBBSAFE_TEST_POSTGRES" not in os.environ
-    return bool(needs) and shutil.which(str(needs)) is None
+    if needs == "jsonlite":  # of R
+        return not shutil.which("Rscript") or subprocess.run(["Rscript", "-e", "library(jsonlite)"], capture_output=True).returncode != 0
+    assert needs is None, f"nobody knows what {needs!r} is"
+    return False
+
+
+def ledger_url(place: Path) -> str:
+    """Where examples that name LEDGER_URL keep their accounts: in a database of their own, or without a server in a file."""
+    server = os.environ.get("GIBBSAFE_TEST_POSTGRES")
+    if not server:
+        return f"sqlite:///{place / 'ledger.db'}"
+    import psycopg
+    from psycopg.sql import SQL, Identifier
+
+    name = f"docs_{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+    return f"{server.rpartition('/')[0]}/{name}"
 
 
 def run_command(line: str) -> str:
@@ -86,9 +104,8 @@ def run_page(text: str) -> Iterator[Output]:
     """Run the blocks of a page in order; yield what each of them shows."""
     story = STORY in text
     with contextlib.ExitStack() as stack, patch.dict(os.environ, COLUMNS="110", TERM="dumb", MPLBACKEND="agg"):
-        if "GIBBSAFE_TEST_POSTGRES" in os.environ:
-            os.environ["LEDGER_URL"] = os.environ["GIBBSAFE_TEST_POSTGRES"]
         shared, names = Path(stack.enter_context(tempfile.TemporaryDirectory())), {"__name__": "example"}
+        os.environ["LEDGER_URL"] = ledger_url(shared) if "LEDGER_URL" in text else ""
         for block in FENCED.finditer(text):
             if is_missing(block["needs"]):
                 yield Output("", {}, lacks=block["needs"])
@@ -98,6 +115,7 @@ def run_page(text: str) -> Iterator[Output]:
             with contextlib.chdir(place):
                 shown = run_block(block["language"], block["body"], names if story else {"__name__": "example"})
             drawn = sorted(path for path in set(place.iterdir()) - before if path.suffix in PICTURES)
+            shown = shown.replace(f"{place}{os.sep}", "")
             yield Output(shown, {path.name: path.read_bytes() for path in drawn})
 
 
