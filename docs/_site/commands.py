@@ -13,11 +13,11 @@ def cell(text: str) -> str:
 
 
 def invocation(option: Any) -> str:
-    """How an option is written: `--flag`, `--seed INTEGER`, `--on / --off`."""
+    """How an option is written: `--flag`, `--seed SEED`, `--on / --off`."""
     names = ", ".join(f"`{name}`" for name in option.opts)
     if option.secondary_opts:
         return " / ".join([names, *(f"`{name}`" for name in option.secondary_opts)])
-    return names if option.is_flag else f"{names} {option.type.name.upper()}"
+    return names if option.is_flag else f"{names} {(option.metavar or option.name).upper()}"
 
 
 def rows(parameters: list[Any]) -> Iterator[str]:

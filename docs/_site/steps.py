@@ -13,6 +13,7 @@ from typing import Any
 import commands
 import docstrings
 import executed
+import listing
 
 DOCS = Path(__file__).parent.parent
 SOURCES = DOCS.parent / "src"
@@ -61,10 +62,11 @@ def kept_place(path: Path) -> Path:
 
 
 def show_examples(_app: object, docname: str, source: list[str]) -> None:
-    """Put outputs beneath the examples of a page, and the commands into theirs (event `source-read`)."""
+    """Put outputs beneath the examples of a page, commands and modules into theirs (event `source-read`)."""
     kept = kept_place(DOCS / f"{docname}.md")
     if docname == "reference/cli":
         source[0] += "\n" + commands.page()
+    source[0] = listing.expanded(source[0]).replace("](../CONTRIBUTING.md)", "](contributing.md)")
     if kept.exists() and executed.FENCED.search(source[0]):
         outputs = [executed.Output(**output) for output in json.loads(kept.read_text())["outputs"]]
         place = KEPT / kept.stem
