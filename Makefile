@@ -33,7 +33,7 @@ lint: install
 
 # The site: every example runs, every warning is an error, every link inside is followed. It opens from docs/_build/html/index.html.
 docs: .venv/docs
-	$(BIN)/python -m sphinx -W --keep-going -q -b html -c docs/_site docs docs/_build/html
+	$(BIN)/python -m sphinx -E -W --keep-going -q -b html -c docs/_site docs docs/_build/html
 	$(BIN)/python docs/_site/check.py docs/_build/html
 
 # The long versions, whose reports are committed: named parts, each at most 60 minutes on two cores. A part keeps what it has done in

@@ -1,6 +1,7 @@
 """Every example in README and docs runs as printed, and every link leads somewhere."""
 
 import importlib.util
+import inspect
 import re
 from pathlib import Path
 
@@ -39,6 +40,38 @@ def test_examples_run(page):
         pytest.skip(f"{name_of(page)}: all but the blocks that need {' and '.join(lacking)}")
 
 
+def outputs_of(text):
+    return list(executed.run_page(text))
+
+
+def test_blocks_of_a_story_share_names_and_files_and_others_do_not():
+    first = "from pathlib import Path\nx = 1\nPath('a').write_text('b')\nprint(x)"
+    page = f"```python\n{first}\n```\n\n```python\nprint(x, Path('a').read_text())\n```\n"
+    assert [output.text for output in outputs_of(f"<!-- one story -->\n{page}")] == ["1\n", "1 b\n"]
+    with pytest.raises(NameError):
+        outputs_of(page)
+
+
+def test_an_example_that_fails_is_noticed():
+    for body in ("gibbsafe verify nothing.json", "gibbsafe --version  # refused", "rm -rf something"):
+        with pytest.raises(AssertionError, match=body.split()[0]):
+            outputs_of(f"```console\n{body}\n```\n")
+    assert "nothing.json" in outputs_of("```console\ngibbsafe verify nothing.json  # refused\n```\n")[0].text
+
+
+def test_what_an_example_lacks_is_named(monkeypatch):
+    monkeypatch.delenv("GIBBSAFE_TEST_POSTGRES", raising=False)
+    page = "<!-- needs PostgreSQL -->\n```python\nraise ValueError\n```\n"
+    assert [output.lacks for output in outputs_of(page)] == ["PostgreSQL"]
+    assert "it needs PostgreSQL" in executed.with_outputs(page, outputs_of(page), "/pictures")
+
+
+def test_outputs_and_pictures_stand_beneath_their_block():
+    page = "before\n\n```python\nfrom pathlib import Path\nprint('shown')\nPath('a.svg').write_text('<svg/>')\n```\n\nafter\n"
+    written = executed.with_outputs(page, outputs_of(page), "/pictures")
+    assert written.index("print(") < written.index("shown\n````") < written.index("![](/pictures/a.svg)") < written.index("after")
+
+
 def test_no_example_is_left_out():
     """Whatever is fenced as Python, R or a terminal is run: nothing hides behind another spelling of the fence."""
     for page in PAGES:
@@ -73,6 +106,20 @@ def test_links_lead_somewhere():
             aim = (page.parent / target) if target else page
             assert aim.exists(), f"{name_of(page)}: {target}"
             assert not anchor or anchor in anchors(aim), f"{name_of(page)}: {target}#{anchor}"
+
+
+def test_every_public_module_has_a_page():
+    pages = {path.stem for path in (ROOT / "docs" / "reference" / "api").glob("*.md")}
+    assert pages >= {name for name in gs.__all__ if inspect.ismodule(getattr(gs, name))} | {"gibbsafe", "release", "report"}
+
+
+def test_lemmas_that_sources_name_exist():
+    named = 0
+    for path in (ROOT / "src").rglob("*.py"):
+        for number, page in re.findall(r"lemma\s+(S?\d+)\s+of\s+`(docs/\w+\.md)`", path.read_text()):
+            named += 1
+            assert re.search(rf"^#+ Lemma {number}:", (ROOT / page).read_text(), re.M), f"{path.name}: lemma {number} of {page}"
+    assert named >= 4
 
 
 def fields_of(section):
