@@ -32,6 +32,7 @@ DOORS = {
     ("study.declaration", "Study.from_dict"): "study",
     ("release.releases", "Release.answer"): "queries",
     ("release.releases", "Release.interval"): "population",
+    ("release.releases", "Release.population"): "population",
     ("release.releases", "Release.simulate"): "queries",
 }
 #: Modules that need what takes long to import, and are therefore imported inside functions.
