@@ -6,7 +6,7 @@ export OMP_NUM_THREADS ?= 1
 
 PARTS := shell privacy proximal hostile intervals coverage ledger restarts fuzz oracles mutations
 
-.PHONY: install demo test lint audit bench clean $(addprefix audit-,$(PARTS))
+.PHONY: install demo test lint docs audit bench clean $(addprefix audit-,$(PARTS))
 
 install: .venv/installed
 
@@ -26,6 +26,15 @@ test: install
 
 lint: install
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+.venv/docs: .venv/installed pyproject.toml
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+# The site: every example runs, every warning is an error, every link inside is followed. It opens from docs/_build/html/index.html.
+docs: .venv/docs
+	$(BIN)/python -m sphinx -E -W --keep-going -q -b html -c docs/_site docs docs/_build/html
+	$(BIN)/python docs/_site/check.py docs/_build/html
 
 # The long versions, whose reports are committed: named parts, each at most 60 minutes on two cores. A part keeps what it has done in
 # .audit and continues from there; a done part is skipped, unless sources or arguments changed, or FRESH=1. QUICK=1 takes minutes.
@@ -88,4 +97,4 @@ bench: .venv-bench/installed .venv-peers/installed
 	.venv-bench/bin/python -m benchmarks.report.page $(if $(QUICK),--quick)
 
 clean:
-	rm -rf .venv .venv-bench .venv-peers build dist src/*.egg-info src/gibbsafe/losses/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis .audit
+	rm -rf .venv .venv-bench .venv-peers docs/_build build dist src/*.egg-info src/gibbsafe/losses/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis .audit

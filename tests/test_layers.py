@@ -15,7 +15,8 @@ import gibbsafe
 SOURCE = Path(gibbsafe.__file__).parent
 #: From the foundations up to how people reach it: a room imports from itself and from rooms before it, and from no other.
 LAYERS = (
-    "errors", "_types", "_version", "_text", "_numerics", "_validate", "_json", "_files", "_plotting", "randomness", "progress",
+    "errors", "_types", "_version", "_text", "_numerics", "_validate", "_json", "_extras", "_files", "_plotting",
+    "randomness", "progress",
     "privacy", "theorems", "domains", "losses", "data", "posteriors", "samplers", "models", "planning", "ledger", "release",
     "bounds", "assumptions", "queries", "population",
     "contamination", "audit", "reproduce",
@@ -25,13 +26,17 @@ LAYERS = (
 #: The only doors to rooms further on: methods for convenience, and what they are annotated with.
 DOORS = {
     ("planning.plans", "Plan.release"): "release",
+    ("planning.estimated", "plan_estimated"): "contamination",
+    ("contamination.release.plans", "EstimatedPlan.release"): "contamination",
+    ("release.verification", "verify"): "contamination",
+    ("study.declaration", "Study.from_dict"): "study",
     ("release.releases", "Release.answer"): "queries",
     ("release.releases", "Release.interval"): "population",
     ("release.releases", "Release.population"): "population",
     ("release.releases", "Release._population"): "population",
     ("release.releases", "Release.simulate"): "queries",
 }
-#: Modules that need what an installation may lack, and are therefore imported inside functions.
+#: Modules that need what takes long to import, and are therefore imported inside functions.
 OPTIONAL = {"ledger.tables"}  # SQLAlchemy
 #: Rooms that import inside functions so that they start quickly.
 QUICK = {"cli"}

@@ -23,7 +23,8 @@ from gibbsafe.contamination.posterior.posterior import log_posterior
 from gibbsafe.posteriors.bumps import BumpPosterior
 from gibbsafe.reproduce import baselines
 from gibbsafe.reproduce.hu import PAPER, SCALE, TRUTH, delta_of, paper_model, table1
-from gibbsafe.reproduce.hu_figures import conversions, figure2
+from gibbsafe.reproduce.hu_figure1 import conversions
+from gibbsafe.reproduce.hu_regressions import regressions as simulate_regressions
 from gibbsafe.samplers import draw_exactly
 
 PARTICLES = 10_000
@@ -216,7 +217,7 @@ def public_density(quick):
 
 def regressions(quick):
     """Algorithm 1 for the paper's regressions, and the exponents with which it falls."""
-    return figure2(
+    return simulate_regressions(
         sizes=(3000, 6000) if quick else (5000, 50_000), dimensions=(5,) if quick else (5, 10), repeats=2 if quick else 15
     )
 

@@ -15,8 +15,12 @@ from pathlib import Path
 
 from gibbsafe.errors import GibbsafeError
 
-__all__ = ["alone_in", "flush_folder", "require_free", "write_whole"]
+__all__ = ["BINARY", "alone_in", "flush_folder", "require_free", "write_whole"]
 
+#: Whether a folder can be opened, to lock it or to flush its names: on Windows none can.
+FOLDERS_OPEN = os.name != "nt"
+#: On Windows a file is opened for bytes by a flag of its own.
+BINARY = getattr(os, "O_BINARY", 0)
 #: How files begin that are never overwritten, not even by force: a ledger is one.
 DATABASE = b"SQLite format 3\0"
 BESIDE_DATABASES = ("-wal", "-shm", "-journal")
@@ -106,7 +110,7 @@ def _unnamed(folder: Path, mode: int = 0o666) -> Iterator[int]:
         if isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError):
             raise
         name = str(folder / f".gibbsafe-{secrets.token_hex(8)}")
-        handle = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
+        handle = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | BINARY, mode)
         _NAMES[handle] = name
     try:
         yield handle
@@ -153,22 +157,31 @@ def _link(handle: int, name: Path) -> None:
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """Let one process at a time read and replace a file of this folder, where the system knows locks."""
+    with _opened_folder(folder) as handle:
+        if handle is not None:
+            with contextlib.suppress(ImportError, OSError):
+                import fcntl
+
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _opened_folder(folder: Path) -> Iterator[int | None]:
+    """Yield a handle of a folder; None on Windows, which opens none."""
+    if not FOLDERS_OPEN:
+        yield None
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        with contextlib.suppress(ImportError, OSError):
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        yield handle
     finally:
         os.close(handle)
 
 
 def flush_folder(folder: Path) -> None:
     """Flush the names in a folder to disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # some file systems do not flush folders
-            os.fsync(handle)
-    finally:
-        os.close(handle)
+    with _opened_folder(folder) as handle:
+        if handle is not None:
+            with contextlib.suppress(OSError):  # some file systems do not flush folders
+                os.fsync(handle)

@@ -1,17 +1,30 @@
-"""One look for every picture, and a clear error where matplotlib is absent."""
+"""One look for every picture, and a refusal beforehand where it could not be drawn."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gibbsafe._files import write_whole
+from gibbsafe._extras import require_extra
+from gibbsafe._files import require_free, write_whole
 from gibbsafe.errors import GibbsafeError
 
-__all__ = ["figure", "panels"]
+__all__ = ["figure", "panels", "require_picture"]
+
+
+def require_picture(path: Path | str, *, force: bool = False, inputs: Iterable[Path | str] = ()) -> None:
+    """Refuse, before any work is done, a picture that could not be drawn or written: no matplotlib, no such format, no place."""
+    target = Path(path)
+    require_extra("plots", f"{target}: a picture")
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    require_free(target, force=force, inputs=inputs)
+    known = FigureCanvasBase.get_supported_filetypes()
+    if target.suffix.lstrip(".").lower() not in {"", *known}:
+        raise GibbsafeError(f"{target}: no picture ends in {target.suffix}; name it .png, .pdf or .svg")
 
 
 @contextmanager
@@ -33,12 +46,11 @@ def panels(
 
     An existing file is kept unless ``force`` says otherwise: of two pictures written at once to one path one is refused.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise GibbsafeError("matplotlib is not installed: install gibbsafe[plots] to draw pictures") from error
     target = Path(path)
+    require_extra("plots", f"{target}: a picture")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     drawing = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(drawing)
     axes = drawing.subplots(rows, columns, squeeze=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-__all__ = ["Progress", "sampling_bar"]
+__all__ = ["Progress", "counting_bar", "sampling_bar"]
 
 #: Called with (accepted draws, draws wanted, proposals made, seconds since the start).
 Progress: TypeAlias = Callable[[int, int, int, float], None]
@@ -47,3 +47,18 @@ def sampling_bar(progress: bool | Progress | None, draws: int) -> Iterator[Progr
             bar.update(task, completed=accepted, state=state)
 
         yield report
+
+
+@contextmanager
+def counting_bar(progress: bool | None, total: int, what: str) -> Iterator[Callable[[int], None]]:
+    """Yield a function that advances a bar on stderr (``True``, or ``None`` at a terminal), or does nothing."""
+    if progress is False or (progress is None and not sys.stderr.isatty()):
+        yield lambda steps: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda steps: bar.advance(task, steps)

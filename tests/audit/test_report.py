@@ -1,6 +1,8 @@
 """The whole audit of a plan: verdict, JSON, picture, command."""
 
 import json
+import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -61,6 +63,29 @@ def test_the_command_exits_1_when_a_claim_is_refuted(path, monkeypatch):
     assert "REFUTED" in result.stdout
     assert "exact curve" in result.stdout
     assert "difference_lipschitz" in result.stdout
+
+
+def test_seconds_bound_the_whole_command(path):
+    """Search, runs and checks: what was asked for would take hours. Processor time: others may have the machine."""
+    started = time.process_time()
+    asked = ["audit", str(path), "--draws", "10000000", "--effort", "1000000", "--seconds", "1", "--json"]
+    result = CliRunner().invoke(app, asked)
+    assert time.process_time() - started < 6
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["stopped"]
+    assert 8 <= found["lower_bound"]["draws"] < 10_000_000
+
+
+def test_a_picture_that_cannot_be_drawn_is_refused_before_any_work(path, tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "worst_neighbours", None)  # nothing may be searched
+    for name, missing, words in (("a.xyz", None, "name it .png"), ("a.png", "matplotlib", r"pip install 'gibbsafe[plots]'")):
+        with monkeypatch.context() as patched:
+            if missing:
+                patched.setitem(sys.modules, missing, None)
+            result = CliRunner().invoke(app, ["audit", str(path), "--out", str(tmp_path / name)])
+        assert isinstance(result.exception, gs.GibbsafeError)
+        assert words in str(result.exception)
 
 
 def test_plans_beyond_quadrature_are_audited_by_runs():

@@ -59,6 +59,16 @@ def test_beyond_the_limit_rows_wait_in_a_file_without_a_name(tmp_path, monkeypat
         assert len(os.listdir("/proc/self/fd")) == before
 
 
+def test_a_system_without_preadv_reads_the_same(monkeypatch):
+    rows = np.random.default_rng(0).standard_normal((1000, 4))
+    monkeypatch.delattr(os, "preadv", raising=False)
+    kept = spooled(rows, None, [300, 700], 1000)
+    assert isinstance(kept, SpilledBlocks)
+    np.testing.assert_array_equal(kept.take(np.array([999, 0, 500]))[0], rows[[999, 0, 500]])
+    sums = [each.reduce(lambda block, y: (block.sum(axis=0),))[0] for each in (kept, Blocks(rows))]
+    np.testing.assert_array_equal(*sums)
+
+
 def test_a_full_disk_is_one_line(monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")

@@ -17,8 +17,11 @@ WARD = Column("ward", kind="category", levels=("a", "b", "?"), other="?", missin
 
 def test_numbers_are_clipped_then_transformed():
     np.testing.assert_allclose(GAIN.values([-5, 0, 99999, 1e300]), [0, 0, np.log(1e5), np.log(1e5)])
-    assert np.isnan(GAIN.values([None])).all()
-    assert np.isinf(GAIN.values([np.inf])).all()
+    assert np.isnan(GAIN.values([None], "replace")).all()
+    assert np.isinf(GAIN.values([np.inf], "replace")).all()
+    for outside in (None, np.inf):
+        with pytest.raises(gs.DomainError, match=r"^column 'gain': .*declare missing = .* in the study"):
+            GAIN.values([1.0, outside])
     np.testing.assert_allclose(Column("x", bounds=(0, 9), missing=3).values(pa.array([None, 1.0])), [3, 1])
 
 

@@ -22,18 +22,18 @@ RECORDED = re.search(r"scikit-learn (\d+\.\d+\.\d+)", PAGE).group(1)
 
 #: At ε = 100 noise decides nothing, and exactly the checks fail that declared classes make impossible.
 NEARLY_EXACT = [
-    PrivateLogisticRegression(100.0, random_state=0),
-    PrivateHuberRegressor(100.0, random_state=0),
-    PrivateQuantileRegressor(100.0, random_state=0),
-    PrivateLinearRegression(100.0, response_bounds=(-3, 3), random_state=0),
+    PrivateLogisticRegression(100.0, radius=1.0, random_state=0),
+    PrivateHuberRegressor(100.0, radius=1.0, random_state=0),
+    PrivateQuantileRegressor(100.0, radius=1.0, random_state=0),
+    PrivateLinearRegression(100.0, response_bounds=(-3, 3), radius=1.0, random_state=0),
     PublicScaler((-3, 3)),
 ]
 #: At the default ε = 1 checks that ask for accuracy from a few rows may fail too.
 DEFAULT = [
-    PrivateLogisticRegression(random_state=0),
-    PrivateHuberRegressor(random_state=0),
-    PrivateQuantileRegressor(random_state=0),
-    PrivateLinearRegression(response_bounds=(-3, 3), random_state=0),
+    PrivateLogisticRegression(radius=1.0, random_state=0),
+    PrivateHuberRegressor(radius=1.0, random_state=0),
+    PrivateQuantileRegressor(radius=1.0, random_state=0),
+    PrivateLinearRegression(response_bounds=(-3, 3), radius=1.0, random_state=0),
 ]
 
 
@@ -71,7 +71,7 @@ def test_at_the_default_budget_no_other_check_fails(estimator):
 
 @pytest.mark.parametrize("check", ["check_estimators_dtypes", "check_fit2d_1feature", "check_classifier_data_not_an_array"])
 def test_declaring_the_labels_of_a_check_is_all_that_it_takes(check):
-    estimator = PrivateLogisticRegression(100.0, classes=(1, 2), random_state=0)
+    estimator = PrivateLogisticRegression(100.0, classes=(1, 2), radius=1.0, random_state=0)
     getattr(estimator_checks, check)(name(estimator), estimator)
 
 

@@ -28,6 +28,8 @@ CLASSES = [PrivateLogisticRegression, PrivateHuberRegressor, PrivateQuantileRegr
 def make(cls, *args, **options):
     if cls is PrivateLinearRegression:
         options = {"response_bounds": (-5, 5)} | options
+    if "bounds" not in options:
+        options = {"radius": 1.0} | options
     return cls(*args, **options)
 
 
@@ -99,12 +101,19 @@ def test_probabilities_are_averaged_over_draws():
 
 def test_number_of_rows_is_private_under_add_remove():
     X, y = records(PrivateLogisticRegression)
-    estimator = PrivateLogisticRegression(adjacency="add-remove", random_state=0)
+    estimator = PrivateLogisticRegression(radius=1.0, adjacency="add-remove", random_state=0)
     plans = [clone(estimator).fit(X[:n], y[:n]).plan_ for n in (300, 17, 0)]
     assert plans[0].n is None
     assert plans[0] == plans[1] == plans[2]
     with pytest.raises(gs.DomainError, match="0 sample"):
-        PrivateLogisticRegression().fit(X[:0], y[:0])
+        PrivateLogisticRegression(radius=1.0).fit(X[:0], y[:0])
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_rows_without_declared_bounds_are_refused_not_clipped_unasked(cls):
+    X, y = records(cls)
+    with pytest.raises(gs.ParameterError, match="bounds = None: public bounds must be declared"):
+        make(cls, radius=None).fit(X, y)
 
 
 @pytest.mark.parametrize("cls", CLASSES)
@@ -112,7 +121,7 @@ def test_everything_inside_the_domain_is_released(cls):
     for X, y in [(np.zeros((5, 2)), np.zeros(5)), (np.full((5, 2), 1e300), np.ones(5)), (np.eye(2)[:1], np.ones(1))]:
         assert np.isfinite(make(cls).fit(X, y).coef_).all()
     if cls in (PrivateHuberRegressor, PrivateQuantileRegressor):
-        assert np.isfinite(cls().fit(np.eye(3), [1e300, -1e300, 1e6]).coef_).all()
+        assert np.isfinite(cls(radius=1.0).fit(np.eye(3), [1e300, -1e300, 1e6]).coef_).all()
 
 
 # -- the conventions of scikit-learn ---------------------------------------------------------------------------------
@@ -132,7 +141,7 @@ def test_clone_and_pickle(cls):
 def test_feature_names_reach_the_release():
     X, y = records(PrivateHuberRegressor, d=2)
     table = pd.DataFrame(X, columns=["age", "income"])
-    estimator = PrivateHuberRegressor(random_state=0).fit(table, y)
+    estimator = PrivateHuberRegressor(radius=1.0, random_state=0).fit(table, y)
     assert estimator.release_.parameters == ("age", "income", "intercept")
     assert list(estimator.feature_names_in_) == ["age", "income"]
     with pytest.raises(gs.DomainError, match="feature names should match"):
@@ -160,7 +169,8 @@ def test_pipeline_with_a_public_scaler_is_the_map_of_the_bounds():
 
 def test_grid_search_runs_on_clones():
     X, y = records(PrivateLogisticRegression)
-    search = GridSearchCV(PrivateLogisticRegression(10.0, random_state=0), {"prior_radius": [2.0, 5.0]}, cv=2).fit(X, y)
+    estimator = PrivateLogisticRegression(10.0, radius=1.0, random_state=0)
+    search = GridSearchCV(estimator, {"prior_radius": [2.0, 5.0]}, cv=2, error_score="raise").fit(X, y)
     assert search.best_params_["prior_radius"] in (2.0, 5.0)
 
 
@@ -260,7 +270,7 @@ def test_bad_data_are_refused_in_one_line(cls, X, y, message):
 )
 def test_undeclared_labels_are_refused(y, message):
     with pytest.raises(gs.DomainError, match=message):
-        PrivateLogisticRegression().fit(np.zeros((len(y), 2)), y)
+        PrivateLogisticRegression(radius=1.0).fit(np.zeros((len(y), 2)), y)
 
 
 def test_prediction_needs_a_fit_and_rows_of_its_form():
@@ -268,7 +278,7 @@ def test_prediction_needs_a_fit_and_rows_of_its_form():
     with pytest.raises(NotFittedError):
         PrivateHuberRegressor().predict(X)
     with pytest.raises(gs.DomainError, match="2 features, but PrivateHuberRegressor is expecting 3"):
-        PrivateHuberRegressor().fit(X, y).predict(X[:, :2])
+        PrivateHuberRegressor(radius=1.0).fit(X, y).predict(X[:, :2])
 
 
 @pytest.mark.parametrize(

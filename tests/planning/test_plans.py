@@ -179,7 +179,7 @@ def test_excess_risk_bound_is_a_bound():
             "prior of its own, and LogisticRegression.*; use gaussian-dp or log-sobolev",
         ),
         ({"theorem": "gaussian-mean"}, gs.PremiseError, "record_radius: not declared"),
-        ({"theorem": "langevin-steps"}, gs.PremiseError, "prices draws by unadjusted-langevin, not those by shell"),
+        ({"theorem": "langevin-steps"}, gs.PremiseError, "unadjusted-langevin, not those by shell .*langevin-last-iterate"),
         ({"sampler": "shel"}, gs.ParameterError, "did you mean shell"),
         ({"prior_radius": 0}, gs.ParameterError, "prior_radius"),
         ({"prior": -1.0}, gs.ParameterError, "precision"),

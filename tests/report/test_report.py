@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -132,6 +133,18 @@ def test_dots_lie_on_their_bars(estimate):
     for level in (0.05, 0.9):
         shown = overview(estimate, level)
         assert shown.intervals.covers(shown.mean).all()
+
+
+def test_without_matplotlib_the_page_has_its_numbers_and_says_how_pictures_come(release, monkeypatch):
+    whole = render(release)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = render(release)
+    assert "<svg" in whole
+    assert "<svg" not in page
+    assert "<figure" not in page
+    assert "pip install 'gibbsafe[plots]'" in page
+    tables = re.findall(r"<td class=number>.*?</td>", whole)
+    assert tables == re.findall(r"<td class=number>.*?</td>", page)
 
 
 @pytest.mark.parametrize("draws", [1, 5])

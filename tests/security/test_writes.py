@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import gibbsafe as gs
-from gibbsafe._files import require_free, write_whole
+from gibbsafe._files import alone_in, require_free, write_whole
 
 
 @pytest.fixture
@@ -120,6 +120,23 @@ def test_the_umask_of_the_process_is_never_touched(tmp_path, monkeypatch):
         os.umask(old)
     assert (tmp_path / "shared").stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_system_that_opens_no_folders_writes_files_all_the_same(tmp_path, monkeypatch):
+    """As Windows does: folders cannot be opened, so they are neither locked nor flushed."""
+    opened = os.open
+    monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    monkeypatch.setattr("gibbsafe._files.FOLDERS_OPEN", False)
+
+    def no_folders(path, *arguments, **options):
+        if os.path.isdir(path):
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", no_folders)
+    with alone_in(tmp_path):
+        write_whole(tmp_path / "a", b"line\r\n\n")
+    assert (tmp_path / "a").read_bytes() == b"line\r\n\n"
 
 
 @pytest.mark.parametrize("force", [False, True])

@@ -771,10 +771,37 @@ def test_e16_the_worst_count_of_small_shapes_is_inside() -> None:
 # -- the page ----------------------------------------------------------------------------------------------------------------
 
 
+def test_e35_brackets_of_lemma_2_are_wider() -> None:
+    """[(√f − uM)², (√f + uM)²] has Hellinger size √2·u‖M‖, where the proof of Lemma 2 has u‖M‖."""
+    u, x = 1e-3, np.linspace(-9, 9, 40_001)
+
+    def root(v: float) -> np.ndarray:
+        return np.exp(-((x - v) ** 2) / 4) / (2 * math.pi) ** 0.25
+
+    steepest = np.max([np.abs(x - v) / 2 * root(v) for v in np.linspace(-u, u, 21)], axis=0)
+    lower, upper = np.maximum(root(0.0) - u * steepest, 0), root(0.0) + u * steepest
+    assert all(((lower <= root(v) + 1e-9) & (root(v) <= upper + 1e-9)).all() for v in (-u, -u / 2, u))
+    spacing = x[1] - x[0]
+    size = math.sqrt(0.5 * float(((upper - lower) ** 2).sum()) * spacing)
+    printed = u * math.sqrt(float((steepest**2).sum()) * spacing)
+    assert size > 1.4 * printed
+    assert size <= math.sqrt(2) * printed * (1 + 1e-9)
+
+
+def test_e36_counts_of_lemma_8() -> None:
+    """(1 + L)(1 + N) by the definitions against 20·max{−log₂φ, (log₂φ)²}: above it from φ = 0.42 on, not for smaller φ."""
+    for phi in (0.9, 0.7, 0.5, 0.42, 0.4, 0.31, 0.1, 0.003):
+        shells = next(k for k in range(99) if 2 ** (k + 1) * phi**2 > 1)
+        narrow = (2 / 3) ** 2 * phi**2 / (2**4.5 * 5)
+        brackets = next(k for k in range(99) if 2**k * narrow > phi)
+        logs = -math.log2(phi)
+        assert ((1 + shells) * (1 + brackets) > 20 * max(logs, logs**2)) == (phi >= 0.42)
+
+
 def test_the_errata_page_lists_all_errata_and_names_tests_that_exist() -> None:
     page = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (E\d+) \|.*\|$", page, flags=re.MULTILINE)
-    assert rows == [f"E{number}" for number in range(1, 35)]
+    assert rows == [f"E{number}" for number in range(1, 37)]
     named = set(re.findall(r"`(test_\w+)`", page))
     defined = {name for name in globals() if name.startswith("test_e")}
     assert named <= set(globals())

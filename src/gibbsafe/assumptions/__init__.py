@@ -1,4 +1,7 @@
-"""Which assumptions of Dimitrakakis et al. (2017) a family meets, with which constants, and what follows."""
+"""Which assumptions of Dimitrakakis et al. (2017) a family meets, with which constants, and what follows.
+
+A contaminated model is checked for those of Hu et al. (2026) instead: `gibbsafe.contamination.theory`.
+"""
 
 from gibbsafe.assumptions.checker import Assumptions, Finding, check
 from gibbsafe.assumptions.law import LipschitzLaw, StochasticConstants

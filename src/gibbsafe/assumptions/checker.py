@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 from scipy.special import betainc, betaln, expit
@@ -75,8 +76,12 @@ class Assumptions:
         return "\n".join(lines)
 
 
-def check(family: Family, n: int) -> Assumptions:
-    """Check the paper's assumptions for a family with its declared prior and n records.
+@singledispatch
+def check(family: Any, n: int) -> Any:
+    """Check the papers' assumptions for a declared model and n records.
+
+    A family with its prior: those of Dimitrakakis et al., as `Assumptions`. A contaminated model: the five of Hu et al., as
+    `gibbsafe.contamination.theory.ContaminatedAssumptions`; it takes ``truth`` and covariates ``w`` as well.
 
     Everything is a function of the declaration. (c, L₀) are certified between grid points, ln C is an upper bound.
 
@@ -85,8 +90,11 @@ def check(family: Family, n: int) -> Assumptions:
     >>> found.lipschitz, round(math.exp(found.log_ratio), 3), found.applies("Theorem 8.1")
     (None, 39.0, False)
     """
-    if not isinstance(family, Family):
-        fail("family", family, "a family of gibbsafe.models: a likelihood with a declared prior")
+    return fail("family", family, "a family of gibbsafe.models (a likelihood with a declared prior) or a contaminated model")
+
+
+@check.register
+def _(family: Family, n: int) -> Assumptions:
     size = count("n", n)
     stated = family.metric_constants()
     lipschitz, diameter = stated.metric_lipschitz, stated.metric_diameter

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gibbsafe._text import counted
 from gibbsafe._types import JSON, Document
+from gibbsafe.audit.clock import Clock
 from gibbsafe.audit.records import columns_of, corners_of, hostile_copies, join, persons_for, replace_record
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.planning import Plan
@@ -51,7 +53,7 @@ class SameMechanism:
     def __str__(self) -> str:
         if self.difference is not None:
             return str(self.difference)
-        return f"the same mechanism ran on both data sets of {len(self.situations)} hostile pairs"
+        return f"the same mechanism ran on both data sets of {counted(len(self.situations), 'hostile pair')}"
 
 
 def describe_release(release: Any) -> JSON:
@@ -68,6 +70,7 @@ def same_mechanism(
     describe: Describe = describe_release,
     records: list[object] | None = None,
     pairs: Iterable[tuple[str, object, object]] | None = None,
+    seconds: float | None = None,
 ) -> SameMechanism:
     """Release on hostile neighbours and compare how: both must release, with the same sampler, grid, steps and slack.
 
@@ -78,11 +81,13 @@ def same_mechanism(
         describe: from what the mechanism returns to the fields that are compared; by default a release's certificate.
         records: extreme records, data sets of one; by default the model's own `corners`.
         pairs: (situation, data set, neighbour) to compare instead of all these.
+        seconds: stop after this long, with the situations that were looked at until then.
 
     The situations: one record differs and with it all labels are equal or a column is constant, a record at the clip, at 1e300,
     with a NaN replaced, a person with more rows or fewer, and under add-remove the last record removed.
     """
     run = mechanism or (lambda each: plan.release(each, on_invalid="replace", progress=False, **persons_for(plan, each)))
+    clock = Clock.within(seconds)
     tried = []
     for situation, first, second in hostile_neighbours(plan, data, records) if pairs is None else pairs:
         tried.append(situation)
@@ -91,6 +96,8 @@ def same_mechanism(
             one, other = seen[0].get(field), seen[1].get(field)
             if one != other:
                 return SameMechanism(tuple(tried), Difference(situation, field, one, other, first, second))
+        if clock.is_over():
+            break
     return SameMechanism(tuple(tried), None)
 
 

@@ -11,6 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from gibbsafe._validate import count
+from gibbsafe.audit.clock import Clock
 from gibbsafe.audit.curves import PrivacyCurve
 from gibbsafe.audit.plans import exact_curve, posteriors_of
 from gibbsafe.audit.records import blend, corners_of, join
@@ -56,7 +57,12 @@ class _Candidate:
 
 
 def worst_neighbours(
-    plan: Plan, *, records: Sequence[object] | None = None, epsilon: float | None = None, effort: int = 400
+    plan: Plan,
+    *,
+    records: Sequence[object] | None = None,
+    epsilon: float | None = None,
+    effort: int = 400,
+    seconds: float | None = None,
 ) -> Neighbours:
     """Search for the neighbours that maximise δ(ε).
 
@@ -65,6 +71,7 @@ def worst_neighbours(
         records: extreme records, data sets of one; by default the model's own `corners`.
         epsilon: where δ is maximised; by default at half of the plan's claim.
         effort: how many candidates to look at before the optimiser starts, and about as many again by it.
+        seconds: go on with the best that was found after this long.
 
     Candidates are pairs of extreme records (opposite labels and ends of the domain among them) beside a rest that is all of one
     kind or split in halves; a person with several rows brings as many of one record; under add-remove several sizes are tried,
@@ -76,13 +83,13 @@ def worst_neighbours(
     if len(corners) < 2:
         raise PremiseError("records: at least two different ones are needed to look for neighbours")
     at = epsilon if epsilon is not None else plan.guarantee.epsilon(plan.budget.delta) / 2
-    search = _Search(plan, corners, min(at, 300.0), count("effort", effort))
+    search = _Search(plan, corners, min(at, 300.0), count("effort", effort), Clock.within(seconds))
     return search.run()
 
 
 class _Search:
-    def __init__(self, plan: Plan, corners: list[object], epsilon: float, effort: int) -> None:
-        self.plan, self.corners, self.epsilon, self.effort = plan, corners, epsilon, effort
+    def __init__(self, plan: Plan, corners: list[object], epsilon: float, effort: int, clock: Clock) -> None:
+        self.plan, self.corners, self.epsilon, self.effort, self.clock = plan, corners, epsilon, effort, clock
         self.added = plan.adjacency == Adjacency.ADD_REMOVE
         self.rows = plan.rows_per_person
         self.tried = 0
@@ -92,7 +99,7 @@ class _Search:
         ranked = self._ranked([*(c for _, c in ranked[:8]), *self._more_rests(ranked[:4])])
         best = self._climb(*ranked[0])
         finalists = [best, *(candidate for _, candidate in ranked[:3])]
-        judged = [(self._exact(candidate), candidate) for candidate in finalists]
+        judged = [(self._exact(candidate), candidate) for candidate in self._while_time(finalists)]
         exact = [(curve.delta(self.epsilon), curve, candidate) for curve, candidate in judged if curve is not None]
         if exact:
             _, curve, candidate = max(exact, key=lambda entry: entry[0])
@@ -141,7 +148,15 @@ class _Search:
     # -- judging -------------------------------------------------------------------------------------------------
 
     def _ranked(self, candidates: list[_Candidate]) -> list[tuple[float, _Candidate]]:
-        return sorted(((self._score(candidate), candidate) for candidate in candidates), key=lambda entry: -entry[0])
+        scored = ((self._score(candidate), candidate) for candidate in self._while_time(candidates))
+        return sorted(scored, key=lambda entry: -entry[0])
+
+    def _while_time(self, candidates: Sequence[_Candidate]) -> Iterator[_Candidate]:
+        """Yield the first candidate, and the others as long as there is time."""
+        for position, candidate in enumerate(candidates):
+            if position and self.clock.is_over():
+                return
+            yield candidate
 
     def _score(self, candidate: _Candidate) -> float:
         """Return a cheap measure of how well the pair can be told apart: higher is better."""
@@ -164,7 +179,7 @@ class _Search:
         for _ in range(3):
             start = score
             for move in self._moves():
-                if self.tried >= 2 * self.effort:
+                if self.tried >= 2 * self.effort or self.clock.is_over():
                     return candidate
                 changed = move(candidate)
                 reached = self._score(changed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gibbsafe._plotting import figure
+from gibbsafe.planning.describe import describe_guarantee
 from gibbsafe.privacy.profiles import gaussian_delta
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def draw_audit(audit: PlanAudit, path: Path | str, *, force: bool = False) -> No
     grid = np.linspace(0, top, 121)
     claimed = np.array([plan.guarantee.delta(float(epsilon)) for epsilon in grid])
     with figure(path, "ε", "δ(ε)", force=force) as axes:
-        axes.plot(grid, _shown(claimed), color="C0", linewidth=4, alpha=0.6, label=f"claimed: {plan.guarantee}")
+        axes.plot(grid, _shown(claimed), color="C0", linewidth=4, alpha=0.6, label=f"claimed: {describe_guarantee(plan)}")
         if curve is not None:
             exact = np.array([curve.delta(float(epsilon)) for epsilon in grid])
             axes.plot(grid, _shown(exact), color="C1", linewidth=1.5, label="exact, worst neighbours found")

@@ -11,6 +11,7 @@ import numpy as np
 from gibbsafe._types import Floats
 from gibbsafe._validate import count, fail
 from gibbsafe.audit.checks import Attack, attacks
+from gibbsafe.audit.clock import Clock
 from gibbsafe.audit.premises import attacks_on_premises
 from gibbsafe.audit.record_losses import RecordLosses
 from gibbsafe.models.base import Model
@@ -57,7 +58,14 @@ class Refutation:
         return f"{self.model}: not refuted by {self.evaluations:,} evaluations (largest share of each constant: {reached})"
 
 
-def refute(model: Model, *, records: Sequence[object] | None = None, effort: int = 60, seed: int = 0) -> Refutation:
+def refute(
+    model: Model,
+    *,
+    records: Sequence[object] | None = None,
+    effort: int = 60,
+    seed: int = 0,
+    seconds: float | None = None,
+) -> Refutation:
     """Search for a violation of the constants that a model declares, and return the first one found.
 
     Looked at: Lipschitz constants of the loss and of the difference of losses under replacement of a whole record (weighted by
@@ -71,6 +79,7 @@ def refute(model: Model, *, records: Sequence[object] | None = None, effort: int
         records: extreme records, data sets of one; by default the model's own `corners`.
         effort: pairs of records per check.
         seed: of the search.
+        seconds: stop after this long; `checked` says what was looked at.
 
     Not being refuted proves nothing; it says that this much effort found nothing.
 
@@ -80,13 +89,16 @@ def refute(model: Model, *, records: Sequence[object] | None = None, effort: int
     """
     if not isinstance(model, Model):
         fail("model", model, "a model of gibbsafe.models")
+    clock = Clock.within(seconds)
     losses = RecordLosses(model, records, np.random.default_rng(seed))
     if losses.broken:
         record, reason = losses.broken[0]
         return Refutation(model.name, _broken(record, reason), (("clipping", math.inf),), losses.evaluations)
     checked: dict[str, float] = {"clipping": 0.0}
     for attack in (*attacks(losses), *attacks_on_premises(losses)):
-        share, found = _carry_out(attack, losses, count("effort", effort))
+        if clock.is_over():
+            break
+        share, found = _carry_out(attack, losses, count("effort", effort), clock)
         checked[attack.constant] = max(share, checked.get(attack.constant, -math.inf))
         if found is not None:
             return Refutation(model.name, found, tuple(checked.items()), losses.evaluations)
@@ -97,13 +109,15 @@ def _broken(record: object, reason: str) -> Counterexample:
     return Counterexample("clipping", 0.0, math.inf, (record,), None, f"a record inside the machine's numbers ended in {reason}")
 
 
-def _carry_out(attack: Attack, losses: RecordLosses, effort: int) -> tuple[float, Counterexample | None]:
+def _carry_out(attack: Attack, losses: RecordLosses, effort: int, clock: Clock) -> tuple[float, Counterexample | None]:
     """Return the largest share of the declared value that was reached, and a counterexample if it is above 1."""
     best_share, best = -math.inf, None
     for chosen in _choices(len(losses.posteriors), attack.arity, effort, losses.generator):
         share, theta = attack.best([losses.posteriors[k] for k in chosen], losses.thetas)
         if share > best_share:
             best_share, best = share, (chosen, theta)
+        if clock.is_over():
+            break
     if best is None:
         return best_share, None
     chosen, theta = best

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from gibbsafe._extras import require_extra
 from gibbsafe._types import JSON
-from gibbsafe._validate import count
+from gibbsafe._validate import count, positive
+from gibbsafe.audit.clock import Clock
 from gibbsafe.audit.comparison import SameMechanism, same_mechanism
 from gibbsafe.audit.curves import PrivacyCurve, Violation
 from gibbsafe.audit.mechanisms import mechanism_of, score_of
@@ -18,9 +20,14 @@ from gibbsafe.audit.picture import draw_audit
 from gibbsafe.audit.refutation import Refutation, refute
 from gibbsafe.audit.statistical import MOST_DRAWS, LowerBound, estimate_lower_bound
 from gibbsafe.planning import Plan
+from gibbsafe.planning.describe import describe_guarantee
 from gibbsafe.progress import Progress
 
 __all__ = ["PlanAudit", "audit_plan"]
+
+
+#: Runs are made for so long even where the search has used up the time: without any there is no bound.
+LEAST_SECONDS = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +40,8 @@ class PlanAudit:
     constants: Refutation
     same: SameMechanism
     violation: Violation | None
+    #: Whether the time was over before everything was looked at.
+    stopped: bool = False
 
     @property
     def refuted(self) -> bool:
@@ -68,6 +77,7 @@ class PlanAudit:
             }
         return {
             "verdict": "refuted" if self.refuted else "not refuted",
+            "stopped": self.stopped,
             "reasons": list(self.reasons),
             "claim": {"epsilon": claim.epsilon(delta), "delta": delta, "guarantee": claim.to_dict()},
             "exact": exact,
@@ -85,7 +95,8 @@ class PlanAudit:
 
     def __str__(self) -> str:
         claim, delta, curve = self.plan.guarantee, self.plan.budget.delta, self.neighbours.curve
-        lines = [f"claim        epsilon = {claim.epsilon(delta):.6g} at delta = {delta:g} ({claim}, {self.plan.theorem.name})"]
+        told = describe_guarantee(self.plan)
+        lines = [f"claim        epsilon = {claim.epsilon(delta):.6g} at delta = {delta:g} ({told}, {self.plan.theorem.name})"]
         if curve is None:
             lines.append("exact        none for this plan: more parameters or stages than quadrature covers")
         else:
@@ -97,6 +108,8 @@ class PlanAudit:
         lines.append(f"runs         {self.bound}")
         lines.append(f"constants    {self.constants}")
         lines.append(f"neighbours   {self.same}")
+        if self.stopped:
+            lines.append("stopped      the time was over: fewer pairs, runs or checks than asked for")
         lines.append("verdict      " + ("REFUTED: " + "; ".join(self.reasons) if self.refuted else "not refuted"))
         return "\n".join(lines)
 
@@ -126,9 +139,15 @@ def audit_plan(
 
     Worst neighbours (looked for with ``effort``) and their exact curve; ``draws`` runs of the plan's own sampler on each of them;
     the model's declared constants; the same mechanism on hostile neighbours. No data are needed: the audit makes its own.
+    ``seconds`` bounds all of it, up to the last piece of work that was begun: a third for the search, the rest for the others.
     """
     count("draws", draws, least=8, most=MOST_DRAWS)  # before the search, which takes its time
-    neighbours = worst_neighbours(plan, effort=effort)
+    if count("workers", workers) > 1:
+        require_extra("sklearn", "several workers")
+    clock = Clock.within(None if seconds is None else positive("seconds", seconds))
+    neighbours = worst_neighbours(plan, effort=effort, seconds=clock.share(1 / 3).left())
+    constants = refute(plan.model, seconds=clock.share(1 / 4).left())
+    same = same_mechanism(plan, seconds=clock.share(1 / 4).left())
     curve = neighbours.curve
     bound = estimate_lower_bound(
         mechanism_of(plan, generator),
@@ -140,14 +159,8 @@ def audit_plan(
         score=score_of(plan, neighbours.data, neighbours.neighbour),
         vectorised=True,
         workers=workers,
-        seconds=seconds,
+        seconds=None if seconds is None else max(clock.left() or 0.0, LEAST_SECONDS),
         progress=progress,
     )
-    return PlanAudit(
-        plan,
-        neighbours,
-        bound,
-        refute(plan.model),
-        same_mechanism(plan),
-        None if curve is None else curve.violation(plan.guarantee),
-    )
+    violation = None if curve is None else curve.violation(plan.guarantee)
+    return PlanAudit(plan, neighbours, bound, constants, same, violation, seconds is not None and clock.is_over())

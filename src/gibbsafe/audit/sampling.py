@@ -20,6 +20,8 @@ __all__ = ["Mechanism", "Sample", "run"]
 Mechanism: TypeAlias = Callable[..., Any]
 
 BATCHES = 64
+#: Runs on each data set that are made whatever the clock says: fewer bound nothing.
+FEWEST = 8
 #: A vectorised mechanism sets up once per batch, so batches are large.
 RUNS_AT_ONCE = 4000
 
@@ -59,14 +61,25 @@ def _batches(tasks: list[tuple[Any, ...]], workers: int) -> Iterator[list[Floats
     if workers == 1:
         yield from (_batch(*task) for task in tasks)
         return
-    try:
-        from joblib import Parallel, delayed
-    except ImportError as error:
-        raise GibbsafeError("joblib is not installed: install gibbsafe[sklearn] to use several workers, or workers=1") from error
+    from joblib import Parallel, delayed
+
     results: Iterable[list[Floats | None]] = Parallel(n_jobs=workers, return_as="generator")(
         delayed(_batch)(*task) for task in tasks
     )
     yield from results
+
+
+def _sizes(draws: int, batches: int, *, hurried: bool) -> list[int]:
+    """Return how many runs each batch makes; where a clock is looked at between them the first are small.
+
+    >>> _sizes(10, 3, hurried=False), _sizes(1000, 20, hurried=True)[:5]
+    ([4, 3, 3], [8, 16, 32, 56, 56])
+    """
+    first: list[int] = []
+    while hurried and (size := FEWEST * 2 ** len(first)) < draws // batches:
+        first.append(size)
+    rest = draws - sum(first)
+    return first + [part.size for part in np.array_split(np.arange(rest), min(batches - len(first), rest))]
 
 
 def run(
@@ -81,7 +94,7 @@ def run(
 ) -> tuple[Sample, Sample]:
     """Return samples of equal size on both data sets: ``draws`` each, or what the time allowed, decided by the clock alone."""
     batches = max(2 * workers, draws // RUNS_AT_ONCE) if vectorised else BATCHES
-    sizes = [part.size for part in np.array_split(np.arange(draws), min(batches, draws))]
+    sizes = _sizes(draws, batches if seconds is None else max(batches, BATCHES), hurried=seconds is not None)
     tasks = [(mechanism, each, size, vectorised) for size in sizes for each in data]
     outputs: tuple[list[Floats | None], list[Floats | None]] = ([], [])
     started = time.perf_counter()
@@ -93,7 +106,7 @@ def run(
         if report is not None:
             done = len(outputs[0]) + len(outputs[1])
             report(done, 2 * draws, done, spent)
-        if seconds is not None and spent > seconds and k % 2 == 1:
+        if seconds is not None and spent > seconds and k % 2 == 1 and len(outputs[1]) >= FEWEST:
             break
     width = max((each.size for side in outputs for each in side if each is not None), default=1)
     return _sample(outputs[0], width), _sample(outputs[1], width)

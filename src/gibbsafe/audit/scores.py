@@ -52,13 +52,11 @@ def _finite(known: Callable[[Floats], Floats], sample: Sample) -> Floats:
 
 
 def _trained(first: Sample, second: Sample) -> Iterator[Score]:
-    try:
-        from sklearn.ensemble import HistGradientBoostingClassifier
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
-    except ImportError as error:
-        raise GibbsafeError("scikit-learn is not installed: install gibbsafe[sklearn], or pass score=") from error
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     held_out = max(2, min(int(TRAINING * len(first)), MOST_TRAINED))
     rows = np.concatenate([_features(first[:held_out]), _features(second[:held_out])])
     labels = np.repeat([1, 0], held_out)

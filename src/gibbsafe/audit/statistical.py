@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 from scipy.stats import beta as beta_law
 
+from gibbsafe._extras import require_extra
 from gibbsafe._types import Floats
 from gibbsafe._validate import count, fail, open_probability, positive, probability
 from gibbsafe.audit.sampling import Mechanism, Sample, run
@@ -107,6 +108,10 @@ def estimate_lower_bound(
     failure = 1 - open_probability("confidence", confidence)
     workers = count("workers", workers)
     seconds = None if seconds is None else positive("seconds", seconds)
+    if score is None:
+        require_extra("sklearn", "scores by trained classifiers (or pass score=)")
+    if workers > 1:
+        require_extra("sklearn", "several workers")
     if not callable(mechanism):
         fail("mechanism", mechanism, "a callable of a data set")
     with sampling_bar(progress, 2 * draws) as report:

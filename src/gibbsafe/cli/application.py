@@ -4,23 +4,58 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from gibbsafe._text import printable
+from gibbsafe._text import has_password, printable
 from gibbsafe._version import __version__
 from gibbsafe.errors import GibbsafeError
 
-__all__ = ["Anchor", "Force", "Json", "Quiet", "RefusedPurpose", "app", "main", "print_json", "say"]
+__all__ = ["Anchor", "Commands", "Force", "Json", "Quiet", "RefusedPurpose", "app", "main", "print_json", "say"]
 
-app = typer.Typer(
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _ShowsFlags:
+    """A flag takes no value: newer versions of Typer print a type behind it all the same."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, flags without the name of a type."""
+        listed: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for each in listed:
+            if getattr(each, "is_flag", False):
+                each.metavar = ""
+        return listed
+
+
+class _Command(_ShowsFlags, TyperCommand):
+    """A command whose help shows flags as flags."""
+
+
+class _Group(_ShowsFlags, TyperGroup):
+    """A group of commands whose help shows flags as flags."""
+
+
+class Commands(typer.Typer):
+    """A group of commands in the house's way: help shows flags as flags, and nothing is done without a command."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(cls=_Group, no_args_is_help=True, **options)
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Function], Function]:
+        """Register a function as a command."""
+        return super().command(name, cls=_Command, **options)
+
+
+app = Commands(
     name="gibbsafe",
     help="Differentially private Bayesian inference by posterior sampling.",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
+    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     add_completion=False,
 )
@@ -38,8 +73,6 @@ def _refuse_passwords(arguments: Sequence[str]) -> None:
 
     Wherever it stands: Typer quotes arguments that it does not understand.
     """
-    from gibbsafe.ledger.secret import has_password
-
     if any(map(has_password, arguments)):
         print(
             "gibbsafe: an argument has a password, which others can see; put the URL into a variable and pass env:NAME#account",

@@ -16,7 +16,7 @@ def audit(  # noqa: PLR0917 - options of a command
     draws: Annotated[int, typer.Option(help="Runs of the mechanism on each of the two data sets.")] = 2000,
     confidence: Annotated[float, typer.Option(help="Confidence of the lower bound from runs.")] = 0.99,
     effort: Annotated[int, typer.Option(help="How many pairs of data sets to look at.")] = 400,
-    seconds: Annotated[float | None, typer.Option(help="Stop sampling after this long.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Stop after this long, with what was found until then.")] = None,
     workers: Annotated[int, typer.Option(help="Processes that sample.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Draw claimed, exact and estimated curve here (PNG, PDF or SVG).")] = None,
     force: Force = False,
@@ -27,13 +27,18 @@ def audit(  # noqa: PLR0917 - options of a command
 
     Needs no data: the audit makes its own. Example: `gibbsafe audit plan.json --draws 20000 --out audit.png`
     """
-    from gibbsafe._files import require_free
-    from gibbsafe.audit import audit_plan
-    from gibbsafe.cli.inputs import load_plan
+    from gibbsafe._extras import require_extra
+    from gibbsafe._plotting import require_picture
 
     if out is not None:
-        require_free(out, force=force, inputs=[source])
-    plan = load_plan(source)
+        require_picture(out, force=force, inputs=[source])
+    if workers > 1:
+        require_extra("sklearn", "--workers above 1")
+
+    from gibbsafe.audit import audit_plan
+    from gibbsafe.cli.inputs import load_proved_plan
+
+    plan = load_proved_plan(source)
     found = audit_plan(plan, draws=draws, confidence=confidence, effort=effort, seconds=seconds, workers=workers)
     if out is not None:
         found.draw(out, force=force)

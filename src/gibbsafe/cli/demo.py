@@ -1,4 +1,4 @@
-"""``gibbsafe demo``: the main job, from nothing."""
+"""``gibbsafe demo``: the main job, from nothing, on one screen."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gibbsafe.cli.application import Force, Json, app, print_json, say
 def demo(
     folder: Annotated[Path, typer.Option(help="Where release.json and demo.png are written.")] = Path(),
     epsilon: Annotated[float, typer.Option(help="Privacy budget ε (δ is 1e-6).")] = 1.0,
-    draws: Annotated[int, typer.Option(help="How many posterior draws to release.")] = 5,
+    details: Annotated[bool, typer.Option("--details", help="Also print the plan, the certificate and all theorems.")] = False,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Plan, release, verify and predict on the breast-cancer data, at ε = 1 and δ = 1e-6.
+    """Fit made-up patients with and without privacy, verify the release, and draw what changes as ε falls.
 
     Example: `gibbsafe demo --epsilon 3 --folder /tmp`
     """
@@ -28,6 +28,6 @@ def demo(
     for name in ("release.json", "demo.png"):
         require_free(folder / name, force=force)
 
-    result = run(folder, (lambda text: None) if as_json else say, epsilon=epsilon, draws=draws, force=force)
+    result = run(folder, (lambda text: None) if as_json else say, epsilon=epsilon, details=details, force=force)
     if as_json:
         print_json(result)

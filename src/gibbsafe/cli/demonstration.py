@@ -1,27 +1,45 @@
-"""The demonstration behind ``make demo``: a private logistic regression from nothing to a verified release."""
+"""The demonstration behind ``make demo``: who comes back to a hospital, fitted with and without privacy, on one screen."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from gibbsafe._types import JSON
-from gibbsafe.errors import GibbsafeError
+from gibbsafe._extras import EXTRAS, has_extra
+from gibbsafe._types import JSON, Floats, Indices
+from gibbsafe.cli.example import BOUNDS, INTERCEPT, SLOPES, patients
 from gibbsafe.models import LogisticRegression
 from gibbsafe.planning import plan
 from gibbsafe.privacy import Budget
 from gibbsafe.release import Release, verify
+from gibbsafe.report.attack import attack_view
 from gibbsafe.theorems import Comparison, Constants, compare
 
-__all__ = ["BOUNDS", "run", "theorem_comparison"]
+__all__ = ["Fit", "ordinary_fit", "run", "theorem_comparison"]
 
-#: Three measurements of a cell nucleus: column of the data, and public bounds as a pathologist would write them down unseen.
-BOUNDS = {"radius": (5, 30), "texture": (5, 40), "concave points": (0, 0.25)}
-COLUMNS = [0, 1, 7]
-PRIOR_RADIUS = 20.0  # coefficients of real data sets are often of this size in scaled units
+ROWS, NEW_ROWS = 20_000, 20_000
+DELTA = 1e-6
+LEVEL = 0.9
+#: The budgets that the picture goes through, beside the one that was asked for.
+EPSILONS = (10.0, 3.0, 1.0, 0.3, 0.1)
+#: What intervals are that come from public numbers alone.
+WORST_CASE = " (of the private fit: the public worst case, far wider than needed)"
+#: The 95 % point of a normal law: 90 % intervals are so many standard errors to either side.
+NORMAL_95 = 1.6448536269514722
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """An estimate of every parameter, with an interval: by what is known of its errors, or the public worst case."""
+
+    name: str
+    values: Floats
+    lower: Floats
+    upper: Floats
+    worst_case: bool = False
 
 
 def theorem_comparison() -> tuple[Comparison, str]:
@@ -37,7 +55,7 @@ def theorem_comparison() -> tuple[Comparison, str]:
         slack=1e-9,
         steps=2_000,
     )
-    comparison = compare(logistic, Budget(epsilon=1.0, delta=1e-6), "replace-one")
+    comparison = compare(logistic, Budget(epsilon=1.0, delta=DELTA), "replace-one")
     best = comparison.row("gaussian-dp").inverse_temperature
     paper = comparison.row("log-sobolev-simple").inverse_temperature
     assert best is not None
@@ -46,78 +64,141 @@ def theorem_comparison() -> tuple[Comparison, str]:
     return comparison, headline
 
 
-def breast_cancer() -> tuple[Any, Any, Any, Any]:
-    """Return training and test rows of scikit-learn's breast-cancer data (label 1: benign)."""
-    try:
-        from sklearn.datasets import load_breast_cancer
-        from sklearn.model_selection import train_test_split
-    except ImportError as error:
-        raise GibbsafeError("scikit-learn is not installed: install gibbsafe[sklearn] for the demonstration") from error
-    X, y = load_breast_cancer(return_X_y=True)
-    return tuple(train_test_split(X[:, COLUMNS], y, test_size=0.2, random_state=0, stratify=y))
+def ordinary_fit(features: Floats, outcomes: Indices) -> Fit:
+    """Return the fit of greatest likelihood with its usual 90 % intervals: for comparison only, it is not private."""
+    rows = np.column_stack([features, np.ones(len(features))])
+    theta = np.zeros(rows.shape[1])
+    for _ in range(25):  # Newton's method
+        chances = 1 / (1 + np.exp(-rows @ theta))
+        information = rows.T @ (rows * (chances * (1 - chances))[:, None])
+        theta = theta + np.linalg.solve(information, rows.T @ (outcomes - chances))
+    half = NORMAL_95 * np.sqrt(np.diag(np.linalg.inv(information)))
+    return Fit("ordinary fit", theta, theta - half, theta + half)
 
 
-def run(folder: Path, say: Callable[[str], None], *, epsilon: float = 1.0, draws: int = 5, force: bool = False) -> JSON:
-    """Plan, release, verify and predict at ε = 1, δ = 1e-6; write ``release.json`` and ``demo.png`` into ``folder``."""
-    comparison, headline = theorem_comparison()
-    say(f"1. What the theorems allow, for 20 features and an intercept\n\n{comparison}\n\n{headline}\n")
-    train, test, labels, truth = breast_cancer()
+def private_fit(epsilon: float, features: Floats, outcomes: Indices) -> tuple[Release, Fit]:
+    """Plan, release, and return the release with its intervals."""
     model = LogisticRegression(dimension=len(BOUNDS), bounds=tuple(BOUNDS.values()), feature_names=tuple(BOUNDS), labels=(0, 1))
-    planned = plan(model, Budget(epsilon, 1e-6), n=len(labels), adjacency="replace-one", draws=draws, prior_radius=PRIOR_RADIUS)
-    say(f"2. A plan for the breast-cancer data, made without reading it\n\n{planned}\n")
-    release = planned.release((train, labels))
+    planned = plan(
+        model, Budget(epsilon, DELTA), n=len(outcomes), adjacency="replace-one", purpose="estimate", mechanism="noisy-scores"
+    )
+    release = planned.release((features, outcomes), progress=False)
+    intervals = release.interval(LEVEL)
+    values = release.draws.mean(axis=0)
+    return release, Fit(f"ε = {epsilon:g}", values, intervals.lower, intervals.upper, intervals.conservative)
+
+
+def run(folder: Path, say: Callable[[str], None], *, epsilon: float = 1.0, details: bool = False, force: bool = False) -> JSON:
+    """Fit with and without privacy, verify and predict; write ``release.json`` and ``demo.png`` into ``folder``."""
+    features, outcomes = patients(ROWS)
+    ordinary = ordinary_fit(features, outcomes)
+    release, private = private_fit(epsilon, features, outcomes)
     path = folder / "release.json"
     release.save(path, force=force)
-    say(f"3. The release, written to {path} and verified from the file\n\n{verify(path)}\n\n{release.summary()}\n")
-    accuracy = float(np.mean(release.predict(test) == truth))
-    likelihood = release.predict_proba(test)[np.arange(len(truth)), truth]
-    log_loss = float(-np.log(likelihood).mean())
-    majority = float(max(truth.mean(), 1 - truth.mean()))
-    fit = non_private_fit(model, train, labels)
-    private_free = float(np.mean(model.predict(test, fit[None]) == truth))
-    say(
-        f"4. Held-out rows: accuracy {accuracy:.3f}, log-loss {log_loss:.3f} "
-        f"(non-private fit {private_free:.3f}; always the larger class {majority:.3f})\n"
-    )
-    picture = folder / "demo.png"
-    draw_picture(release, fit, picture, force=force)
-    say(f"5. The released draws against the non-private fit: {picture}")
+    certificate = verify(path)
+    new, truth = patients(NEW_ROWS, seed=1)
+    right = {
+        "private": float(np.mean(release.predict(new) == truth)),
+        "no": float(np.mean(truth == 0)),
+        "ordinary": float(np.mean((new @ ordinary.values[:-1] + ordinary.values[-1] > 0) == truth)),
+    }
+    comparison, headline = theorem_comparison()
+    if details:
+        say(f"What the theorems allow, for 20 features and an intercept\n\n{comparison}\n\n{headline}\n")
+        say(f"The plan, made without reading a record\n\n{release.plan}\n")
+        say(f"The certificate, recomputed from {path}\n\n{certificate}\n")
+    say(_screen(release, ordinary, private, right))
+    picture = folder / "demo.png" if has_extra("plots") else None
+    if picture is not None:
+        others = [private if each == epsilon else private_fit(each, features, outcomes)[1] for each in _around(epsilon)]
+        draw_picture([ordinary, *others], picture, force=force)
+    say(_written(path, picture, details=details))
     return {
         "release": str(path),
-        "picture": str(picture),
-        "accuracy": accuracy,
-        "log_loss": log_loss,
-        "non_private_accuracy": private_free,
-        "claim": dict(release.certificate["claim"]),
+        "picture": None if picture is None else str(picture),
+        "accuracy": right["private"],
+        "non_private_accuracy": right["ordinary"],
+        "estimates": dict(zip(release.parameters, private.values.tolist(), strict=True)),
+        "non_private_estimates": dict(zip(release.parameters, ordinary.values.tolist(), strict=True)),
+        "claim": dict(certificate["claim"]),
         "headline": headline,
     }
 
 
-def non_private_fit(model: LogisticRegression, features: object, labels: object) -> Any:
-    """Return the ordinary fit on the same clipped rows, in the user's units: for comparison only, it is not private."""
-    from sklearn.linear_model import LogisticRegression as Ordinary
-
-    rows = model.encode_features(features)
-    fitted = Ordinary(fit_intercept=False, C=10.0, max_iter=1000).fit(rows, labels)
-    return model.to_original(fitted.coef_)[0]
+def _around(epsilon: float) -> list[float]:
+    """Return the budgets of the picture, the largest first."""
+    return sorted({*EPSILONS, epsilon}, reverse=True)
 
 
-def draw_picture(release: Release, fit: Any, path: Path, *, force: bool = False) -> None:
-    """Draw the released coefficients (in units of the encoded columns, so that they compare) against the ordinary fit."""
-    from gibbsafe._plotting import figure
-
-    model = release.plan.model
-    draws, ordinary = model.from_original(release.draws), model.from_original(fit[None])[0]
-    positions = np.arange(len(release.parameters))
+def _screen(release: Release, ordinary: Fit, private: Fit, right: dict[str, float]) -> str:
+    """Return what fits on one screen."""
     claim = release.certificate["claim"]
-    with figure(path, "coefficient, scaled units", "", width=7.0, height=3.6, force=force) as axes:
-        for k in positions:
-            axes.plot(draws[:, k], np.full(len(draws), k), "|", color="#3182bd", alpha=0.6, markersize=12)
-        axes.plot(draws.mean(axis=0), positions, "o", color="#08519c", label="mean of the released draws")
-        axes.plot([], [], "|", color="#3182bd", markersize=12, label="released draws")
-        axes.plot(ordinary, positions, "x", color="#a63603", markersize=8, label="ordinary fit (not private)")
-        axes.axvline(0, color="black", linewidth=0.6)
-        axes.set_yticks(positions, release.parameters)
-        axes.invert_yaxis()
-        axes.set_title(f"{len(draws)} private draws at ε = {claim['epsilon']:.3g}, δ = {claim['delta']:g}", loc="left")
-        axes.legend(frameon=False, fontsize=8)
+    truth = [*SLOPES.values(), INTERCEPT]
+    head = f"{'':<11}{'made with':>10}   {'ordinary fit':<29}   private fit, {private.name}"
+    lines = [
+        f"  {name:<9}{true:>10.4g}   {_interval(ordinary, k):<29}   {_interval(private, k)}"
+        for k, (name, true) in enumerate(zip(release.parameters, truth, strict=True))
+    ]
+    guesses = attack_view(release.plan.guarantee).right_guesses
+    rates = f"{right['ordinary']:<29.1%}   {right['private']:.1%} of new patients (always no: {right['no']:.1%})"
+    whoever = "whoever sees it, and knows all other patients"
+    return "\n".join(
+        [
+            f"{ROWS:,} made-up patients: who comes back within 30 days? Log-odds per year of age, day, earlier stay:",
+            "",
+            head,
+            *lines,
+            f"  {'right':<9}{'':>10}     {rates}",
+            "",
+            f"In brackets: 90 % intervals{WORST_CASE if private.worst_case else ''}.",
+            f"The private fit claims ε = {claim['epsilon']:.3g} at δ = {claim['delta']:g}: {whoever},",
+            f"guesses whether one of them was in the table right {guesses:.1%} of the time at most; a coin, 50 %.",
+            "",
+        ]
+    )
+
+
+def _interval(fit: Fit, k: int) -> str:
+    return f"{fit.values[k]:>8.4f} ({fit.lower[k]:.4f} to {fit.upper[k]:.4f})"
+
+
+def _written(path: Path, picture: Path | None, *, details: bool) -> str:
+    """Return what was written, and what else there is to see."""
+    drawn = f"{picture}: the same as ε falls; with private data every one of these fits would be charged"
+    absent = f"no picture: {EXTRAS['plots'].package} is not installed; run: pip install 'gibbsafe[plots]'"
+    lines = [f"wrote {path}, verified from the file", absent if picture is None else f"wrote {drawn}"]
+    more = f"next: gibbsafe report {path}; gibbsafe demo --force --details shows plan, certificate and theorems"
+    return "\n".join(lines if details else [*lines, more])
+
+
+def draw_picture(fits: list[Fit], path: Path, *, force: bool = False) -> None:
+    """Draw every fit with its interval, one panel per parameter: the ordinary one on top, the private ones as ε falls."""
+    from gibbsafe._plotting import panels
+
+    truth = [*SLOPES.values(), INTERCEPT]
+    names = [f"{name}, per {unit}" for name, unit in zip(BOUNDS, ("year", "day", "stay"), strict=True)] + ["intercept"]
+    places = np.arange(len(fits))
+    colours = ["#a63603", *["#2171b5"] * (len(fits) - 1)]
+    with panels(path, 1, len(names), width=11.0, height=3.4, force=force) as axes:
+        for k, axis in enumerate(axes[0]):
+            low, high = _limits(fits, k, truth[k])
+            axis.axvline(truth[k], color="#636363", linewidth=0.8, linestyle=":", zorder=0)
+            for place, fit, colour in zip(places, fits, colours, strict=True):
+                ends, width = [max(fit.lower[k], low), min(fit.upper[k], high)], 1 if fit.worst_case else 3
+                axis.plot(ends, [place, place], color=colour, linewidth=width, alpha=0.45)
+                axis.plot(np.clip(fit.values[k], low, high), place, "o", color=colour, markersize=6)
+            axis.set_xlim(low, high)
+            axis.set_ylim(len(fits) - 0.5, -0.5)
+            axis.set_yticks(places, [fit.name for fit in fits] if k == 0 else [])
+            axis.set_title(names[k], loc="left", fontsize=10)
+            axis.locator_params(axis="x", nbins=4)
+        title = f"{ROWS:,} made-up patients: private and ordinary fits, 90 % intervals (dotted: what the data were made with)"
+        thin = "\nthin: the public worst case, far wider than needed" if any(fit.worst_case for fit in fits) else ""
+        axes[0, 0].figure.suptitle(title + thin, fontsize=10, x=0.01, ha="left")
+
+
+def _limits(fits: list[Fit], k: int, truth: float) -> tuple[float, float]:
+    """Return the range of a panel: three times as wide as the points and the ordinary interval; longer intervals leave it."""
+    seen = [truth, fits[0].lower[k], fits[0].upper[k], *(fit.values[k] for fit in fits)]
+    low, high = min(seen), max(seen)
+    return low - (high - low), high + (high - low)

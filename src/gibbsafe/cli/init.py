@@ -16,7 +16,10 @@ def init(
     *,
     out: Annotated[Path, typer.Option(help="Where the study is written; an existing file is kept.")] = Path("study.toml"),
     target: Annotated[str | None, typer.Option(help="The response column.")] = None,
-    example: Annotated[bool, typer.Option("--example", help="Write an example: patients.csv and a study filled in.")] = False,
+    example: Annotated[bool, typer.Option("--example", help="Write an example: patients.csv, made up, and its study.")] = False,
+    contaminated: Annotated[
+        bool, typer.Option("--contaminated", help="With --example: waiting.csv, for an estimated release of unbounded records.")
+    ] = False,
     force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -30,21 +33,25 @@ def init(
     `gibbsafe init table.csv --target outcome`
 
     `gibbsafe init --example`
+
+    `gibbsafe init --example --contaminated`
     """
     from gibbsafe._files import require_free, write_whole
-    from gibbsafe.cli.templates import blank_study, example_study, example_table
+    from gibbsafe.cli.templates import CONTAMINATED_STUDY, blank_study, example_study, example_table, waiting_table
     from gibbsafe.data.files import column_names
 
     if (table is None) == (not example):
         raise typer.BadParameter("name a table, or ask for --example")
+    if contaminated and not example:
+        raise typer.BadParameter("--contaminated goes with --example")
     inputs = [] if table is None else [table]
     require_free(out, force=force, inputs=inputs)
     written = [out]
     if example:
-        place = out.parent / "patients.csv"
+        place = out.parent / ("waiting.csv" if contaminated else "patients.csv")
         require_free(place, force=force)
-        write_whole(place, example_table().encode(), force=force)
-        write_whole(out, example_study().encode(), force=force)
+        write_whole(place, (waiting_table() if contaminated else example_table()).encode(), force=force)
+        write_whole(out, (CONTAMINATED_STUDY if contaminated else example_study()).encode(), force=force)
         written.append(place)
     else:
         assert table is not None

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe.cli.application import Json, Quiet, app, print_json, say
+from gibbsafe.cli.application import Commands, Json, Quiet, app, print_json, say
 
-key = typer.Typer(help="Keys that sign releases: new, list.", no_args_is_help=True)
+key = Commands(help="Keys that sign releases: new, list.")
 app.add_typer(key, name="key")
 
 

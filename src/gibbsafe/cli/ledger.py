@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gibbsafe._types import JSON
-from gibbsafe.cli.application import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
+from gibbsafe.cli.application import Anchor, Commands, Force, Json, Quiet, RefusedPurpose, app, print_json, say
 
 if TYPE_CHECKING:
+    from gibbsafe._types import JSON
     from gibbsafe.privacy import Guarantee
 
-ledger = typer.Typer(
-    help="Budget accounts: open, show, spend, export, check, mark, anchor, backup, grants.", no_args_is_help=True
-)
+ledger = Commands(help="Budget accounts: open, show, spend, export, check, mark, anchor, backup, grants.")
 app.add_typer(ledger, name="ledger")
 
 Reference = Annotated[
@@ -36,10 +34,11 @@ DataSet = Annotated[str | None, typer.Option(help="Id of the data set.")]
 def open_(
     reference: Reference,
     *,
-    epsilon: Annotated[float, typer.Option(help="ε that the account will claim.")],
+    epsilon: Annotated[float | None, typer.Option(help="ε that the account will claim.")] = None,
     delta: Annotated[float, typer.Option(help="δ that the account will claim.")] = 0.0,
     adjacency: Adjacent,
     unit: Unit = "record",
+    journal: Annotated[bool, typer.Option("--journal", help="A journal of estimated claims, without budget or total.")] = False,
     currency: Annotated[str | None, typer.Option(help="gaussian, zcdp, or pure (the default where δ is 0).")] = None,
     reserve: Annotated[float | None, typer.Option(help="Share of δ kept for slacks and the δ of releases: 0.1.")] = None,
     reason: Reason = "",
@@ -53,28 +52,29 @@ def open_(
 ) -> None:
     """Open an account for one data set. Its caps are fixed now: they are what everything charged to it will claim together.
 
-    Example: `gibbsafe ledger open ledger.db#clinic --epsilon 3 --delta 1e-6 --adjacency replace-one`
+    Examples:
+
+    `gibbsafe ledger open ledger.db#clinic --epsilon 3 --delta 1e-6 --adjacency replace-one`
+
+    `gibbsafe ledger open ledger.db#estimates --journal --adjacency replace-one`
     """
-    from gibbsafe.ledger import open_account, parse_reference
+    from gibbsafe.cli.ledger_view import show_status
+    from gibbsafe.ledger import open_account, open_journal, parse_reference
     from gibbsafe.privacy import Budget
 
     refuse_two_documents(anchor, as_json)
     url, name = parse_reference(reference)
-    result = open_account(
-        url,
-        name,
-        Budget(epsilon, delta),
-        adjacency=adjacency,
-        unit=unit,
-        currency=currency,
-        reserve=reserve,
-        reason=reason,
-        who=who,
-        anchor=anchor,
-        dataset=dataset,
-        seeded=seeded,
-    )
-    _show_status(result.status(), as_json=as_json, quiet=quiet)
+    about: JSON = {"reason": reason, "who": who, "anchor": anchor, "dataset": dataset, "seeded": seeded}
+    if journal:
+        if epsilon is not None or delta or currency is not None or reserve is not None or unit != "record":
+            raise typer.BadParameter("--journal states no total: leave --epsilon, --delta, --unit, --currency and --reserve out")
+        result = open_journal(url, name, adjacency=adjacency, **about)
+    elif epsilon is None:
+        raise typer.BadParameter("--epsilon is missing: the budget of the account, or --journal for one of estimated claims")
+    else:
+        rest: JSON = {"unit": unit, "currency": currency, "reserve": reserve}
+        result = open_account(url, name, Budget(epsilon, delta), adjacency=adjacency, **rest, **about)
+    show_status(result.status(), as_json=as_json, quiet=quiet)
 
 
 @ledger.command("show")
@@ -83,28 +83,15 @@ def show(reference: Reference, as_json: Json = False, quiet: Quiet = False) -> N
 
     Example: `gibbsafe ledger show ledger.db#clinic`
     """
+    from gibbsafe.cli.ledger_view import show_charges, show_status
     from gibbsafe.ledger import account
 
     found = account(reference)
     status = found.status()
-    _show_status(status, as_json=as_json, quiet=quiet)
+    show_status(status, as_json=as_json, quiet=quiet)
     if as_json or quiet:
         return
-    from gibbsafe.cli import tables
-
-    rows = [
-        (
-            str(entry["number"]),
-            entry["time"],
-            entry["kind"],
-            entry["state"],
-            str(entry.get("who", "")),
-            str(entry.get("reason", entry.get("purpose", ""))),
-        )
-        for entry in found.entries()
-    ]
-    headings = ("", "day", "kind", "state", "who, as they claim", "reason")
-    tables.show("", tables.grid(f"Last entries of {len(rows)}", headings, rows[-20:]))
+    show_charges(found.charges())
 
 
 @ledger.command("spend")
@@ -305,49 +292,13 @@ def mark(
 
     Example: `gibbsafe ledger mark ledger.db#clinic release.json`
     """
+    from gibbsafe.cli.inputs import load_release
     from gibbsafe.ledger import account
-    from gibbsafe.release import Release
 
-    loaded = Release.load(release)
+    loaded = load_release(release)
     charge = account(reference).find_charge(loaded)
     charge.settle(loaded)
     if as_json:
         print_json({"entry": charge.number})
     elif not quiet:
         say(f"entry {charge.number} is marked released")
-
-
-def _show_status(status: JSON, *, as_json: bool, quiet: bool) -> None:
-    from gibbsafe.cli import tables
-
-    if as_json:
-        print_json(status)
-        return
-    if quiet:
-        return
-    claim, main = status["claim"], next(iter(status["caps"]))
-    symbol = {"mu": "μ", "rho": "Σρ", "epsilon": "Σε"}[main]
-    names = {main: symbol, "slack": "slack Σγ", "delta": "Σδ"}
-    shares = dict(zip(names, status["share"].values(), strict=True))
-    rows = [
-        (
-            label,
-            f"{status['caps'][name]:.6g}",
-            f"{status['spent'][name]:.6g}",
-            f"{shares[name]:.1%}",
-            f"{status['left'][name]:.6g}",
-        )
-        for name, label in names.items()
-    ]
-    head = [
-        ("claim", f"ε = {claim['epsilon']:g}, δ = {claim['delta']:g}: of everything charged, now and later, never less"),
-        ("about", f"{status['adjacency']}, one {status['unit']}; currency {status['currency']}"),
-        ("charges", f"{status['charges']}, of which {status['unreleased']} unreleased"),
-        ("head", status["head"]),
-    ]
-    title = f"Account {status['account']} in {status['ledger']}"
-    numbers = (1, 2, 3, 4)
-    tables.show(
-        tables.facts(title, head),
-        tables.grid("", ("", "cap", "spent", "share of the cap", "one more release may cost"), rows, numbers=numbers),
-    )

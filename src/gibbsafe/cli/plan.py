@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gibbsafe._types import JSON
-from gibbsafe.cli.application import Force, Json, Quiet, app, print_json
+from gibbsafe.cli.application import Force, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
+    from gibbsafe._types import JSON
     from gibbsafe.planning import Plan
+    from gibbsafe.planning.estimated import EstimatedClaim
 
 __all__ = ["describe"]
 
@@ -34,14 +35,26 @@ def plan(
     """
     from gibbsafe._files import write_whole
     from gibbsafe.cli.inputs import load_plan
+    from gibbsafe.planning.estimated import EstimatedClaim
 
     planned = load_plan(study)
     if out is not None:
         write_whole(out, planned.to_json().encode(), force=force, inputs=[study])
-    if as_json:
+    if isinstance(planned, EstimatedClaim):
+        _tell_estimated(planned, as_json=as_json, quiet=quiet)
+    elif as_json:
         print_json(describe(planned))
     elif not quiet:
         _show(planned)
+
+
+def _tell_estimated(planned: EstimatedClaim, *, as_json: bool, quiet: bool) -> None:
+    from gibbsafe.planning.estimated import KIND
+
+    if as_json:
+        print_json({"kind": KIND, "plan": planned.to_dict()})
+    elif not quiet:
+        say(str(planned))
 
 
 def describe(planned: Plan) -> JSON:
@@ -81,11 +94,13 @@ def _show(planned: Plan) -> None:
     theorems = [
         (
             row.theorem.name,
-            "" if row.inverse_temperature is None else f"{row.inverse_temperature:.6g}",
+            f"{row.inverse_temperature:.6g}",
             "chosen" if row.theorem.name == planned.theorem.name else row.failure or "",
         )
         for row in planned.alternatives
+        if row.inverse_temperature is not None
     ]
+    others = [row.theorem.name for row in planned.alternatives if row.inverse_temperature is None]
     attack = attack_view(planned.guarantee)
     view = [("guesses right", f"at most {attack.right_guesses:.2%} of the time, where a coin is right 50 %")]
     view += [
@@ -94,7 +109,8 @@ def _show(planned: Plan) -> None:
     ]
     show(
         claim,
-        grid("Theorems under the same prior", ("theorem", "inverse temperature", ""), theorems, numbers=(1,)),
+        grid("Theorems that apply, under the same prior", ("theorem", "inverse temperature", ""), theorems, numbers=(1,)),
+        *([f"{len(others)} others do not apply; --json says why: {', '.join(others)}"] if others else []),
         facts("What the budget buys", _buys(planned)),
         facts("What an attacker gains who knows everything but one record", view),
     )

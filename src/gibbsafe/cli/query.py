@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gibbsafe._text import cell
+from gibbsafe._text import cell, counted
 from gibbsafe._types import JSON, Floats
 from gibbsafe.cli.application import Force, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
+    from gibbsafe._types import JSON
+    from gibbsafe.contamination import EstimatedRelease
     from gibbsafe.models.linear.predictor import LinearModel
     from gibbsafe.release import Release
 
@@ -51,6 +53,8 @@ def query(
     `gibbsafe query release.json --simulate 1000 --out synthetic.csv`
     """
     from gibbsafe._files import require_free, write_whole
+    from gibbsafe.cli.inputs import load_release
+    from gibbsafe.errors import GibbsafeError
     from gibbsafe.release import Release
 
     if predict is not None and simulate is not None:
@@ -58,7 +62,12 @@ def query(
     inputs = [path for path in (release, predict, features) if path is not None]
     if out is not None:
         require_free(out, force=force, inputs=inputs)
-    loaded = Release.load(release)
+    loaded = load_release(release)
+    if not isinstance(loaded, Release):
+        if predict is not None or simulate is not None:
+            raise GibbsafeError("predict, simulate: not defined for an estimated release; ask for its draws")
+        _summarise_estimated(loaded, level, as_json=as_json, quiet=quiet)
+        return
     if predict is None and simulate is None:
         _summarise(loaded, level, of, as_json=as_json, quiet=quiet)
         return
@@ -70,7 +79,7 @@ def query(
         print_json({"rows": rows, "note": note, "cost": "free: post-processing of the release"})
     elif not quiet:
         say(note, err=True)
-        say(f"wrote {len(rows)} rows to {out}" if out is not None else text, nl=out is not None)
+        say(f"wrote {counted(len(rows), 'row')} to {out}" if out is not None else text, nl=out is not None)
 
 
 def _summarise(loaded: Release, level: float, of: str | None, *, as_json: bool, quiet: bool) -> None:
@@ -96,11 +105,35 @@ def _summarise(loaded: Release, level: float, of: str | None, *, as_json: bool, 
     rows = list(zip(found.names, *(values for _, values in shown), strict=True))
     more = [] if len(rows) <= MOST_SHOWN else [f"... and {len(rows) - MOST_SHOWN} more parameters; --json has all"]
     headings = ("parameter", *(title for title, _ in shown))
-    about = "the true parameter" if found.of == "population" else f"{len(loaded.draws)} draw{'s' * (len(loaded.draws) != 1)}"
+    about = "the true parameter" if found.of == "population" else counted(len(loaded.draws), "draw")
     show(
         grid(about, headings, rows[:MOST_SHOWN], numbers=range(1, len(headings))),
         "\n".join([*more, *found.notes, "free, like every question to a release"]),
     )
+
+
+def _summarise_estimated(loaded: EstimatedRelease, level: float, *, as_json: bool, quiet: bool) -> None:
+    """Show means, and with several draws their central part; the estimate first."""
+    from gibbsafe import queries
+    from gibbsafe.cli.tables import grid, show
+
+    means = loaded.answer(queries.mean())
+    several = len(loaded.on_grid) > 1
+    ends = loaded.answer(queries.credible_interval(level)) if several else None
+    if as_json:
+        spread = None if ends is None else ends.to_dict()["value"]
+        listed = {name: float(means[name]) for name in loaded.parameters}
+        print_json({"kind": loaded.certificate["kind"], "mean": listed, "credible": spread})
+    elif not quiet:
+        rows = [
+            (name, f"{float(means[name]):.6g}", *(["", ""] if ends is None else [f"{end:.6g}" for end in ends[name]]))
+            for name in loaded.parameters
+        ]
+        head = ("parameter", "mean", f"{level:.0%} of draws from", "to")
+        show(
+            grid(f"{len(loaded.on_grid)} draws: {loaded.certificate['kind']}", head, rows, numbers=(1, 2, 3)),
+            str(loaded.plan.estimate),
+        )
 
 
 def _predictions(loaded: Release, path: Path, level: float) -> tuple[list[JSON], str]:
@@ -119,8 +152,8 @@ def _predictions(loaded: Release, path: Path, level: float) -> tuple[list[JSON],
             columns |= {name: _positive(getattr(found, name)).tolist() for name in ("lower", "upper")}
         rows += [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     ends = f"; lower and upper hold {100 * level:g}% of what the true parameter may predict" if several else ""
-    source = "the estimate" if loaded.tells_population else f"{len(loaded.draws)} draws, averaged"
-    return rows, f"{len(rows)} predictions by {source}; new rows are clipped as training rows are{ends}"
+    source = "the estimate" if loaded.tells_population else f"{counted(len(loaded.draws), 'draw')}, averaged"
+    return rows, f"{counted(len(rows), 'prediction')} by {source}; new rows are clipped as training rows are{ends}"
 
 
 def _positive(values: Floats) -> Floats:
@@ -183,8 +216,13 @@ def _synthetic(loaded: Release, rows: int | None, features: Path | None) -> tupl
 
 def _synthetic_names(loaded: Release, width: int) -> list[str]:
     """Name synthetic columns as the table's: its features, its target, or plain numbers."""
+    from gibbsafe.models import BayesianNetwork
+
     declared = loaded.plan.model.to_dict()
     features = [column["name"] for column in declared.get("columns") or ()] or list(declared.get("feature_names") or ())
+    features = features or list(declared.get("time_names") or ())
+    if isinstance(loaded.plan.model, BayesianNetwork):
+        features = list(loaded.plan.model.states)
     target = declared.get("target")
     for names in ([target] if target else [], features, [*features, target] if target else []):
         if len(names) == width:

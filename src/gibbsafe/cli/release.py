@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gibbsafe._types import JSON, Document
 from gibbsafe.cli.application import Anchor, Force, Json, Quiet, RefusedPurpose, app, print_json, say
 
 if TYPE_CHECKING:
+    from gibbsafe._types import JSON, Document
     from gibbsafe.ledger import Account, Charge
     from gibbsafe.planning import Plan
     from gibbsafe.release import Release
@@ -52,7 +52,7 @@ def release(
 ) -> None:
     """Read the table, charge the ledger, draw, and write the release with its certificate.
 
-    The charge comes before the first random number and is never refunded: a crash or an interrupt leaves it *unreleased*.
+    The charge comes before the first random number and is never refunded: a crash or an interrupt leaves it unreleased.
 
     Examples:
 
@@ -176,7 +176,9 @@ def _tell(released: Release, out: Path, deferred: DeferredCharge | None, counts:
     entry = None if deferred is None or deferred.charged is None else deferred.charged.number
     if as_json:
         charged: JSON | None = None if deferred is None else {"account": str(deferred.account), "entry": entry}
-        document = {"release": str(out), "claim": dict(released.certificate["claim"]), "charge": charged}
+        stated = released.certificate
+        said = {"claim": dict(stated["claim"])} if "claim" in stated else {"kind": stated["kind"], "estimate": stated["estimate"]}
+        document = {"release": str(out), **said, "charge": charged}
         print_json(document | {"parameters": list(released.parameters), "draws": len(released.draws)})
     elif not quiet:
         say(f"{released.summary()}\n\n{released.certificate}\n")

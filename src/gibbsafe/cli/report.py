@@ -24,14 +24,20 @@ def report(
 
     Example: `gibbsafe report release.json --out report.html`
     """
+    from gibbsafe._extras import has_extra
     from gibbsafe._files import require_free, write_whole
+    from gibbsafe.cli.inputs import load_release
     from gibbsafe.release import Release
-    from gibbsafe.report import render
+    from gibbsafe.report import render, render_estimated
+    from gibbsafe.report.page import PICTURES
 
     require_free(out, force=force, inputs=[release])
-    page = render(Release.load(release), level=level, name=release.name)
+    loaded = load_release(release)
+    page = (
+        render(loaded, level=level, name=release.name) if isinstance(loaded, Release) else render_estimated(loaded, release.name)
+    )
     write_whole(out, page.encode(), force=force, inputs=[release])
     if as_json:
         print_json({"report": str(out), "bytes": len(page.encode())})
     elif not quiet:
-        say(f"wrote {out}")
+        say(f"wrote {out}" + ("" if has_extra("plots") else f", without pictures: {PICTURES}"))

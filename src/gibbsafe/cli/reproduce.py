@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-from gibbsafe._files import require_free
-from gibbsafe.cli.application import Force, Json, app, print_json, say
+from gibbsafe.cli.application import Commands, Force, Json, app, print_json, say
 
-reproduce = typer.Typer(help="Replay the papers' tables and figures, beside the corrected ones.", no_args_is_help=True)
+reproduce = Commands(help="Replay the papers' tables and figures, beside the corrected ones.")
 app.add_typer(reproduce, name="reproduce")
 
 
@@ -72,9 +71,10 @@ def minami_figure1(
 
     Example: `gibbsafe reproduce minami-figure1 --out figure1.png`
     """
+    from gibbsafe._plotting import require_picture
     from gibbsafe.reproduce import minami
 
-    require_free(out, force=force)
+    require_picture(out, force=force)
     minami.figure1(out, force=force)
     tell_figure(out, as_json)
 
@@ -115,8 +115,9 @@ def dimitrakakis_figure1(
 
     Example: `gibbsafe reproduce dimitrakakis-figure1 --out figure1.png`
     """
+    from gibbsafe._plotting import require_picture
     from gibbsafe.reproduce import dimitrakakis
 
-    require_free(out, force=force)
+    require_picture(out, force=force)
     dimitrakakis.figure1(out, force=force)
     tell_figure(out, as_json)

@@ -31,11 +31,11 @@ def verify(
 
     `gibbsafe verify release.json --public-key curator.key.pub`
     """
-    from gibbsafe.release import Release
+    from gibbsafe.cli.inputs import load_release
 
     if key_list is not None and public_key is None:
         raise typer.BadParameter("--key-list needs --public-key, the key that signed it")
-    loaded = Release.load(release, public_key=public_key, key_list=key_list)  # once: the file may be another the next moment
+    loaded = load_release(release, public_key, key_list, simulate=True)
     certificate, signature = loaded.certificate, loaded.signature
     words = "unsigned" if signature is None else f"signed by key {signature['key']}"
     words += "" if signature is None else ", which holds" if public_key else ", which was not checked: pass --public-key"
@@ -44,4 +44,6 @@ def verify(
         key = None if signature is None else signature["key"]
         print_json({"verified": True, "signature": state, "key": key, "certificate": certificate.to_dict()})
     elif not quiet:
-        say(f"{certificate}\n\nverified: hash and claim of {release} hold; {words}")
+        proved = "claim" in certificate
+        what = "hash and claim" if proved else "hash and order statistic (an estimate: random DP, nothing is proved)"
+        say(f"{certificate}\n\nverified: {what} of {release} hold; {words}")

@@ -32,13 +32,13 @@ def is_table(data: object) -> bool:
 
 
 def require_readable(data: object) -> None:
-    """Refuse a table where the package that reads tables is missing: before anything is charged for it."""
+    """Refuse a table where the package that reads tables was taken away: before anything is charged for it."""
     if not is_table(data):
         return
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:
-        raise DomainError("tables need PyArrow: install gibbsafe[files], or pass arrays") from error
+        raise DomainError("tables need PyArrow, which the installation has lost: run pip install pyarrow") from error
 
 
 def batches_of(data: object, on_invalid: str = "error") -> Iterator[Any]:

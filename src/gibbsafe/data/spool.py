@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +31,10 @@ DEFAULT_MEMORY = 2**32
 IN_MEMORY = 0.25
 
 
+#: One reader at a time where a place in a file must be sought before it is read.
+_SEEKING = threading.Lock()
+
+
 class NamelessFile:
     """A temporary file that was unlinked when it was made, and is closed when nobody holds it any more."""
 
@@ -48,7 +53,7 @@ class NamelessFile:
         values = np.empty(count, dtype=dtype)
         room, start = values.view(np.uint8).data, first * dtype.itemsize
         while room:
-            done = os.preadv(self._descriptor, [room], start)
+            done = _read_at(self._descriptor, room, start)
             if done == 0:
                 raise GibbsafeError("temporary file: shorter than what was written to it; the disk may be faulty")
             room, start = room[done:], start + done
@@ -57,6 +62,17 @@ class NamelessFile:
     def __del__(self) -> None:
         if hasattr(self, "_descriptor"):
             os.close(self._descriptor)
+
+
+def _read_at(descriptor: int, room: memoryview, start: int) -> int:
+    """Fill ``room`` from a place of a file; return how many bytes came. Windows cannot say place and read in one call."""
+    if hasattr(os, "preadv"):
+        return os.preadv(descriptor, [room], start)
+    with _SEEKING:
+        os.lseek(descriptor, start, os.SEEK_SET)
+        content = os.read(descriptor, len(room))
+    room[: len(content)] = content
+    return len(content)
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,12 +144,20 @@ class Column:
 
         Entries that are no numbers are refused, or with ``on_invalid="replace"`` count as missing.
 
-        Missing entries without a declared value stay NaN and infinities stay infinite: both are outside the domain, and the
-        model refuses or replaces them.
+        Missing entries without a declared value and infinities are outside the domain: refused, or with
+        ``on_invalid="replace"`` left as they are for the model to replace.
         """
         numeric = _as_floats(raw, self.name, on_invalid)
         if self.missing is not None:
             numeric = np.where(np.isnan(numeric), float(self.missing), numeric)
+        outside = ~np.isfinite(numeric)
+        if on_invalid == "error" and outside.any():
+            row = int(np.argmax(outside))
+            raise DomainError(
+                f"column {self.name!r}: an entry is missing or not finite; declare missing = a public value for the column "
+                "in the study, or clean the table",
+                private=f"row {row} is {numeric[row]}",
+            )
         inside = numeric if self.bounds is None else np.clip(numeric, *self.bounds)
         return np.where(np.isfinite(numeric), self._transformed(inside), numeric)
 
@@ -169,7 +177,8 @@ class Column:
             row = int(np.argmax(codes < 0))
             value = distinct[positions[row]] if positions[row] < len(distinct) else None
             raise DomainError(
-                f"column {self.name!r}: an entry is missing or no declared level; declare missing or other, or clean the table",
+                f"column {self.name!r}: an entry is missing or no declared level; declare missing = or other = a level for the "
+                "column in the study, or clean the table",
                 private=f"row {row} is {'missing' if _is_missing(value, known) else repr(value)}",
             )
         return codes

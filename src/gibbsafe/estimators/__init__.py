@@ -2,11 +2,11 @@
 
 Needs scikit-learn 1.6 or newer (``gibbsafe[sklearn]``), which the rest of the package never imports.
 """
+# ruff: noqa: E402 - one line of refusal comes before what scikit-learn would say
 
-try:
-    from sklearn.utils.validation import validate_data as _  # noqa: F401
-except ImportError as error:
-    raise ImportError("gibbsafe.estimators needs scikit-learn 1.6 or newer: install gibbsafe[sklearn]") from error
+from gibbsafe._extras import require_extra
+
+require_extra("sklearn", "gibbsafe.estimators")
 
 from gibbsafe.estimators.conformance import expected_failed_checks
 from gibbsafe.estimators.huber import PrivateHuberRegressor
@@ -14,6 +14,7 @@ from gibbsafe.estimators.linear_regression import PrivateLinearRegression
 from gibbsafe.estimators.logistic_regression import PrivateLogisticRegression
 from gibbsafe.estimators.public_scaler import PublicScaler
 from gibbsafe.estimators.quantile import PrivateQuantileRegressor
+from gibbsafe.estimators.searches import SearchPrice, price_search
 
 __all__ = [
     "PrivateHuberRegressor",
@@ -21,5 +22,7 @@ __all__ = [
     "PrivateLogisticRegression",
     "PrivateQuantileRegressor",
     "PublicScaler",
+    "SearchPrice",
     "expected_failed_checks",
+    "price_search",
 ]

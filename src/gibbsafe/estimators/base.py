@@ -50,6 +50,11 @@ class PrivateLinearEstimator(BaseEstimator):
         """Return the public declaration of the features: columns of the input's form, everything else from the constructor."""
         if not isinstance(self.fit_intercept, bool | np.bool_):
             fail("fit_intercept", self.fit_intercept, "True or False")
+        if self.bounds is None and self.radius is None:
+            raise ParameterError(
+                "bounds = None: public bounds must be declared, one (low, high) pair per feature or one for all; "
+                "or radius =, the norm that rows are clipped to"
+            )
         names = getattr(self, "feature_names_in_", None)
         return {
             "dimension": self.n_features_in_,

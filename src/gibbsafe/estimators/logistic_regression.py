@@ -34,12 +34,13 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):
         The two labels, declared and not read from ``y``; other labels are refused. As everywhere in scikit-learn ``classes_`` is
         sorted and its second entry is the positive class.
     bounds : pair or sequence of pairs, default=None
-        Public (low, high) per feature, or one pair for all. Features are clipped to them and mapped to [−1, 1]. Without bounds
-        rows are used as they are and clipped to the ball of `radius`.
+        Public (low, high) per feature, or one pair for all. Features are clipped to them and mapped to [−1, 1]. Either
+        `bounds` or `radius` must be declared: nothing is read from the rows, and none are clipped unasked.
     row_norm : float, default=None
-        With `bounds`: rows in [−1, 1] units are clipped to this norm (√n_features, which clips nothing).
+        With `bounds`: rows in [−1, 1] units are clipped to this norm (√n_features, which clips nothing). One-hot columns, with
+        bounds (−1, 1), have rows far shorter than that: declare the root of the number of columns before one-hot.
     radius : float, default=None
-        Without `bounds`: rows are clipped to this norm (1.0).
+        Instead of `bounds`: rows are used as they are and clipped to this norm.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     prior_radius : float, default=None

@@ -6,7 +6,7 @@ from gibbsafe.ledger.caps import Caps, caps_for, claimed_delta
 from gibbsafe.ledger.checks import check, export
 from gibbsafe.ledger.database import Database, parse_reference
 from gibbsafe.ledger.grants import apply_grants, grants_sql
-from gibbsafe.ledger.opening import FreshKeys, account, open_account
+from gibbsafe.ledger.opening import FreshKeys, account, open_account, open_journal
 
 __all__ = [
     "Account",
@@ -23,5 +23,6 @@ __all__ = [
     "export",
     "grants_sql",
     "open_account",
+    "open_journal",
     "parse_reference",
 ]

@@ -11,14 +11,16 @@ from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, fail
 from gibbsafe.errors import BudgetError, CertificateError, GibbsafeError
 from gibbsafe.ledger.anchor import Anchor, Mark, anchor_at, require_anchored
-from gibbsafe.ledger.caps import CURRENCIES, Caps
+from gibbsafe.ledger.caps import CURRENCIES, Caps, affordable_epsilon
 from gibbsafe.ledger.database import Database
+from gibbsafe.ledger.estimates import NOT_COVERED, journal_status, noted
 from gibbsafe.ledger.journal import canonical, digest, link, now
 from gibbsafe.ledger.prices import of_plan, price, proved
 from gibbsafe.ledger.recompute import State, recompute
 from gibbsafe.ledger.units import as_float
 from gibbsafe.planning import Plan
-from gibbsafe.privacy import Guarantee
+from gibbsafe.planning.estimated import EstimatedClaim
+from gibbsafe.privacy import EstimatedPrivacy, Guarantee
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
@@ -33,7 +35,7 @@ class Released(Protocol):
     """What the ledger asks of a release: what it holds, and which charge it says produced it."""
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> Plan | EstimatedClaim:
         """The plan that was carried out."""
 
     @property
@@ -88,7 +90,7 @@ class Account:
 
     def charge(
         self,
-        plan: Plan,
+        plan: Plan | EstimatedClaim,
         key: str | None = None,
         *,
         who: str | None = None,
@@ -101,13 +103,16 @@ class Account:
         ``key`` is unique in the account, by default the plan's hash: a plan is released once. Nothing ever samples under an
         existing charge; a deliberate second release of a plan needs another key, and pays again. ``who`` is a mere claim.
         ``dataset`` must be the account's, if that names one; ``signer`` is the id of the key that will sign the release.
+        An estimated plan is noted in a journal account and costs nothing there; accounts with a budget refuse it.
         """
         text = canonical(plan.to_dict())
         unit = "record" if plan.rows_per_person == 1 else "person"
         token = secrets.token_hex(16)
         about = {"plan_sha256": digest(text), "token_sha256": digest(token), "who": who or current_user(), "reason": reason or ""}
         about |= {} if signer is None else {"signer": signer}
-        charged = self._append_charge("charge", key or digest(text), of_plan(plan), unit, about=about, plan=text, dataset=dataset)
+        claim = plan.estimate if isinstance(plan, EstimatedClaim) else of_plan(plan)
+        kind = "estimate" if isinstance(plan, EstimatedClaim) else "charge"
+        charged = self._append_charge(kind, key or digest(text), claim, unit, about=about, plan=text, dataset=dataset)
         return replace(charged, receipt={**(charged.receipt or {}), "token": token})
 
     def spend(
@@ -131,7 +136,7 @@ class Account:
         self,
         kind: str,
         key: str,
-        guarantee: Guarantee,
+        claim: Guarantee | EstimatedPrivacy,
         unit: str,
         *,
         about: Document,
@@ -149,10 +154,13 @@ class Account:
                 raise BudgetError(f"unit of privacy is a {unit}, but account {self.name!r} counts by {terms.unit}")
             self._refuse_other_data(state, dataset)
             self._refuse_second(state, key)
-            cost = price(guarantee, terms)
-            after = Caps(spent.main + cost.main, spent.slack + cost.slack, spent.failure + cost.failure)
-            self._refuse_overspending(caps, spent, cost, terms.currency)
-            body = {"key": key, "guarantee": guarantee.to_dict(), "cost": cost.to_dict(), **about}
+            if state.journal or isinstance(claim, EstimatedPrivacy):
+                body, after = {"key": key, **noted(self.name, state, claim), **about}, None
+            else:
+                cost = price(claim, terms)
+                after = Caps(spent.main + cost.main, spent.slack + cost.slack, spent.failure + cost.failure)
+                self._refuse_overspending(caps, spent, cost, terms.currency)
+                body = {"key": key, "guarantee": claim.to_dict(), "cost": cost.to_dict(), **about}
             number, head = self._append(connection, row, kind, body, key=key, plan=plan, spent=after)
         if anchor is not None:  # committed, and nothing is sampled yet
             self._leave_mark(anchor, Mark(self.name, state.ledger_id, number + 1, head))
@@ -188,6 +196,12 @@ class Account:
             require_anchored(self.name, state, anchor)
         anchor.append(mark)
         return mark
+
+    def affords(self, guarantee: Guarantee) -> bool:
+        """Whether a charge of this guarantee would fit into what is left now; nothing is charged."""
+        state = self._read()
+        cost = price(guarantee.under(state.terms.adjacency), state.terms)
+        return all(getattr(state.spent, part) + getattr(cost, part) <= getattr(state.caps, part) for part in vars(cost))
 
     def refuse_seeded(self) -> None:
         """Refuse a release whose randomness somebody knows, unless the account was opened for such."""
@@ -236,11 +250,11 @@ class Account:
                 raise BudgetError(f"entry {number} of account {self.name!r} is {state} already")
             self._append(connection, row, "release", {"charge": number, **about})
 
-    def find(self, plan: Plan) -> Charge:
+    def find(self, plan: Plan | EstimatedClaim) -> Charge:
         """Return the unreleased charge of a plan."""
         text = digest(canonical(plan.to_dict()))
         for entry in self.entries():
-            if entry["kind"] == "charge" and entry["plan_sha256"] == text and entry["state"] == "unreleased":
+            if entry["kind"] in ("charge", "estimate") and entry["plan_sha256"] == text and entry["state"] == "unreleased":
                 return Charge(self, entry["number"])
         raise BudgetError(f"account {self.name!r}: no unreleased charge of this plan")
 
@@ -319,10 +333,31 @@ class Account:
         """Return every entry in order, with the state of each charge."""
         return list(self._read().entries)
 
-    def status(self) -> JSON:
-        """Return the budget that the account claims, the share of each cap spent, and what one more release may cost."""
+    def charges(self) -> list[JSON]:
+        """Return every charge as people read it: key, mechanism, amounts, and its share of the main cap (None in a journal)."""
         state = self._read()
+        found = []
+        for entry in state.entries:
+            told: JSON = {name: entry.get(name, "") for name in ("number", "time", "key", "mechanism", "state", "who", "reason")}
+            if "cost" in entry:
+                cost = Caps.from_dict(entry["cost"])
+                found.append(told | {"amounts": _readable(cost, state.terms.currency), "share": state.caps.shares(cost)["main"]})
+            elif "estimate" in entry:
+                amounts = {"estimate": entry["estimate"]["epsilon"], "delta": entry["estimate"]["delta"]}
+                found.append(told | {"amounts": amounts, "share": None})
+        return found
+
+    def status(self) -> JSON:
+        """Return the budget that the account claims, the share of each cap spent, and what one more release may cost.
+
+        ``one_more`` is an ε at the account's own δ: a release planned for it fits. Nothing here is an ε that was spent.
+        """
+        state = self._read()
+        if state.journal:
+            return journal_status(self.name, str(self.database), state)
         opening, caps, spent = state.opening, state.caps, state.spent
+        left = Caps(caps.main - spent.main, caps.slack - spent.slack, caps.failure - spent.failure)
+        delta = opening["budget"]["delta"]
         states = [entry["state"] for entry in state.entries]
         return {
             "account": self.name,
@@ -334,9 +369,9 @@ class Account:
             "caps": _readable(caps, opening["currency"]),
             "spent": _readable(spent, opening["currency"]),
             "share": caps.shares(spent),
-            "left": _readable(
-                Caps(caps.main - spent.main, caps.slack - spent.slack, caps.failure - spent.failure), opening["currency"]
-            ),
+            "left": _readable(left, opening["currency"]),
+            "one_more": {"epsilon": affordable_epsilon(left, opening["currency"], delta), "delta": delta},
+            "not_covered": NOT_COVERED,
             "charges": sum(each != "" for each in states),
             "unreleased": states.count("unreleased"),
             "entries": len(states),

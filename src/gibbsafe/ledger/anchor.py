@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
-from gibbsafe._files import flush_folder
+from gibbsafe._files import BINARY, flush_folder
 from gibbsafe.errors import CertificateError, GibbsafeError
 from gibbsafe.ledger.database import Database
 from gibbsafe.ledger.journal import canonical
@@ -97,7 +97,7 @@ class FileAnchor:
         self._marks()
         try:
             new = not self.path.exists()
-            handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | BINARY, 0o644)
             try:
                 os.write(handle, f"\n{mark.to_json()}\n".encode())  # begins a line of its own, whatever stands before
                 os.fsync(handle)

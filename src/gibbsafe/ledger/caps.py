@@ -26,7 +26,7 @@ from gibbsafe.ledger.units import as_float, as_fraction, at_least, cap_units
 from gibbsafe.privacy import Budget
 from gibbsafe.privacy.profiles import gaussian_delta, slack_delta, zcdp_delta
 
-__all__ = ["CURRENCIES", "Caps", "caps_for", "claimed_delta"]
+__all__ = ["CURRENCIES", "Caps", "affordable_epsilon", "caps_for", "claimed_delta"]
 
 #: What the main sum of an account adds up, by the name of its currency.
 CURRENCIES = {"gaussian": "μ²", "zcdp": "ρ", "pure": "ε"}
@@ -111,6 +111,19 @@ def _root(square: Fraction) -> float:
     if Fraction(below) ** 2 >= square:
         return below
     return root if Fraction(root) ** 2 >= square else math.nextafter(root, math.inf)
+
+
+def affordable_epsilon(left: Caps, currency: str, delta: float) -> float:
+    """Return an ε such that one more release planned for (ε, ``delta``) fits into what is left of the main cap.
+
+    A release that is Gaussian DP, in Gaussian and zCDP accounts; a pure one where ε itself is added up. It is what a release may
+    cost, not what was spent: claims of several releases do not add up in ε.
+    """
+    main = as_fraction(left.main)
+    if currency == "pure":
+        return down(float(main))
+    mu = down(math.sqrt(float(main if currency == "gaussian" else 2 * main)))
+    return down(greatest(lambda epsilon: gaussian_delta(epsilon, mu) > delta)) if mu > 0 else 0.0
 
 
 def claimed_delta(epsilon: float, currency: str, caps: Caps) -> float:

@@ -38,6 +38,6 @@ def check(account: Account, head: str | None = None) -> JSON:
         "account": account.name,
         "entries": len(state.entries),
         "head": state.head,
-        "share": state.caps.shares(state.spent),
+        "share": {} if state.journal else state.caps.shares(state.spent),
         "status": "consistent",
     }

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gibbsafe._extras import require_extra
+from gibbsafe._text import masked
 from gibbsafe._validate import fail
 from gibbsafe.errors import GibbsafeError, ParameterError
-from gibbsafe.ledger.secret import masked, resolve, without_secrets
+from gibbsafe.ledger.secret import resolve, without_secrets
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -182,16 +184,12 @@ class Database:
     @contextmanager
     def _reported(self) -> Iterator[None]:
         """Turn whatever a database or its driver raises into one line."""
-        try:
-            from sqlalchemy.exc import SQLAlchemyError
-        except ImportError as error:
-            raise GibbsafeError("ledgers need SQLAlchemy: install gibbsafe[ledger]") from error
+        from sqlalchemy.exc import SQLAlchemyError
+
+        if self._path is None:
+            require_extra("postgres", f"ledger {self}")
         try:
             yield
-        except ImportError as error:
-            raise GibbsafeError(
-                f"ledger {self}: the database driver is not installed ({error}); install gibbsafe[ledger]"
-            ) from error
         except UnicodeEncodeError as error:  # bytes of an argument that are no text
             raise ParameterError(
                 f"ledger {self}: a name, key or reason is no text that can be stored; write it in UTF-8"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gibbsafe._text import has_password, masked
 from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, fail
 from gibbsafe.errors import BudgetError
@@ -15,14 +16,13 @@ from gibbsafe.ledger.anchor import anchor_at
 from gibbsafe.ledger.caps import CURRENCIES, caps_for
 from gibbsafe.ledger.database import Database, parse_reference
 from gibbsafe.ledger.journal import START, canonical
-from gibbsafe.ledger.secret import has_password, masked
 from gibbsafe.planning import Plan
 from gibbsafe.privacy import Adjacency, Budget
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["FreshKeys", "account", "open_account"]
+__all__ = ["FreshKeys", "account", "open_account", "open_journal"]
 
 
 def open_account(
@@ -69,13 +69,39 @@ def open_account(
         "caps": caps_for(budget, chosen, reserve).to_dict(),
     }
     opening |= {"anchor": _storable(anchor, place), "dataset": dataset, "seeded": seeded is True}
-    if len(name) > 200:
-        fail("account", name, "a name of at most 200 characters")
+    return _opened(opened, opening, reason, who)
+
+
+def open_journal(
+    url: str,
+    name: str,
+    *,
+    adjacency: Adjacency | str = "replace-one",
+    reason: str | None = None,
+    who: str | None = None,
+    anchor: str | None = None,
+    dataset: str | None = None,
+    seeded: bool = False,
+) -> Account:
+    """Open a journal of estimated claims: it has no budget, takes estimated releases only, and states no total.
+
+    The arguments are those of `open_account`.
+    """
+    place, name = parse_reference(f"{url}#{name}")
+    opening: JSON = {"journal": True, "adjacency": Adjacency.of(adjacency).value, "unit": "record"}
+    opening |= {"anchor": _storable(anchor, place), "dataset": dataset, "seeded": seeded is True}
+    return _opened(Account(Database(place), name, anchor), opening, reason, who)
+
+
+def _opened(opened: Account, opening: JSON, reason: str | None, who: str | None) -> Account:
+    """Write the opening of an account or journal, and its first mark."""
+    if len(opened.name) > 200:
+        fail("account", opened.name, "a name of at most 200 characters")
     _refuse_known(opened)
     about = {"who": who or current_user(), "reason": reason or "", "id": secrets.token_hex(16)}
     with opened.database.creating() as connection:
         _insert_account(connection, opened, opening, about)
-    if anchor is not None:
+    if opened.anchor is not None:
         opened.begin_anchor()
     return opened
 

@@ -27,18 +27,27 @@ __all__ = ["State", "recompute"]
 
 #: What the terms of an account say at least; later versions add to them.
 TERMS = {"budget", "adjacency", "unit", "currency", "reserve", "caps"}
+#: What a journal of estimated claims says: it has neither budget nor caps.
+JOURNAL_TERMS = {"journal", "adjacency", "unit"}
+#: Entries with a plan of their own: a proved one with its price, or an estimated one without.
+PLANNED = ("charge", "estimate")
 PARTS = ("main", "slack", "failure")
 
 
 @dataclass(frozen=True)
 class State:
-    """What the entries of an account add up to. `entries` are their contents with state, previous hash and hash."""
+    """What the entries of an account add up to. `entries` are their contents with mechanism, state, previous hash and hash."""
 
     opening: Document
     terms: Terms
     caps: Caps
     spent: Caps
     entries: tuple[JSON, ...]
+
+    @property
+    def journal(self) -> bool:
+        """Whether it lists estimated claims, and therefore adds nothing up."""
+        return self.opening.get("journal") is True
 
     @property
     def head(self) -> str:
@@ -52,7 +61,7 @@ class State:
 
     def charge_of(self, key: str) -> JSON | None:
         """Return the entry that was charged under a key."""
-        return next((entry for entry in self.entries if entry.get("key") == key and "cost" in entry), None)
+        return next((entry for entry in self.entries if entry.get("key") == key), None)
 
 
 def recompute(connection: Connection, row: Any) -> State:
@@ -66,14 +75,16 @@ def recompute(connection: Connection, row: Any) -> State:
     with _in_one_line(row.name):
         bodies = _follow_chain(row, journal)
         opening = _read_opening(row, bodies[0])
-        terms = Terms(opening["currency"], Adjacency.of(opening["adjacency"]), opening["unit"])
-        caps = _check_caps(row.name, opening)
-        spent = _add_charges(row.name, bodies, terms)
+        estimated = opening.get("journal") is True
+        terms = Terms("none" if estimated else opening["currency"], Adjacency.of(opening["adjacency"]), opening["unit"])
+        caps = Caps(0, 0, 0) if estimated else _check_caps(row.name, opening)
+        spent = Caps(0, 0, 0) if estimated else _add_charges(row.name, bodies, terms)
         _check_sums(row, spent, caps)
-        states = _follow_states(row.name, bodies)
+        states = _follow_states(row.name, bodies, journal=estimated)
+        mechanisms = [{} if entry.plan is None else {"mechanism": _mechanism(entry.plan)} for entry in journal]
     listed = (
-        body | {"state": state, "previous": entry.previous, "hash": entry.hash}
-        for body, state, entry in zip(bodies, states, journal, strict=True)
+        body | mechanism | {"state": state, "previous": entry.previous, "hash": entry.hash}
+        for body, mechanism, state, entry in zip(bodies, mechanisms, states, journal, strict=True)
     )
     return State(opening, terms, caps, spent, tuple(listed))
 
@@ -103,7 +114,7 @@ def _follow_chain(row: Any, journal: Sequence[Any]) -> list[JSON]:
         stated = (entry.account, entry.number, entry.kind, entry.key)
         if stated != (body["account"], position, body["kind"], body.get("key")) or body["number"] != position:
             raise CertificateError(f"{where}: not what its text says, or one is missing before it")
-        if (entry.plan is None) != (entry.kind != "charge") or (entry.plan is not None and not _is_plan(entry.plan, body)):
+        if (entry.plan is None) != (entry.kind not in PLANNED) or (entry.plan is not None and not _is_plan(entry.plan, body)):
             raise CertificateError(f"{where}: the plan is not the one that was charged")
         previous = entry.hash
         bodies.append(body)
@@ -119,6 +130,8 @@ def _is_plan(text: str, body: Document) -> bool:
 
     A guarantee that no currency describes is charged as the (ε, δ) of the plan.
     """
+    if body["kind"] == "estimate":
+        return digest(text) == body["plan_sha256"] and canonical(body["estimate"]) == canonical(json.loads(text)["estimate"])
     return digest(text) == body["plan_sha256"] and canonical(body["guarantee"]) == _charged(text)
 
 
@@ -129,10 +142,20 @@ def _charged(plan: str) -> str:
     return canonical(charged(Guarantee.from_dict(content["guarantee"]), Budget(**content["budget"])).to_dict())
 
 
+@lru_cache(maxsize=1024)
+def _mechanism(plan: str) -> str:
+    """Return in a few words what a plan releases."""
+    content = json.loads(plan)
+    if "estimate" in content:
+        stated = content["model"]
+        return f"{stated.get('model') or stated['own']}, estimated"
+    return f"{content.get('model', {}).get('name', 'a plan')}, {content.get('purpose', 'posterior')}"
+
+
 def _read_opening(row: Any, first: Document) -> JSON:
     """Return the terms of opening from the chain, if the account's row says the same."""
     opening: JSON = json.loads(row.opening)
-    if first["kind"] != "opening" or not set(opening) >= TERMS:
+    if first["kind"] != "opening" or not set(opening) >= (JOURNAL_TERMS if opening.get("journal") is True else TERMS):
         raise CertificateError(f"account {row.name!r}: does not begin with its opening")
     if any(name not in first or canonical(first[name]) != canonical(value) for name, value in opening.items()):
         raise CertificateError(f"account {row.name!r}: budget or caps are not those it was opened with")
@@ -192,9 +215,13 @@ def _check_sums(row: Any, spent: Caps, caps: Caps) -> None:
         raise CertificateError(f"account {row.name!r}: a cap is passed")
 
 
-def _follow_states(name: str, bodies: Sequence[Document]) -> list[str]:
-    """Return the state of every entry: a charge is *unreleased* until one release of it is recorded."""
+def _follow_states(name: str, bodies: Sequence[Document], *, journal: bool) -> list[str]:
+    """Return the state of every entry: a charge is *unreleased* until one release of it is recorded.
+
+    A journal has estimates alone, and an account with a budget has none.
+    """
     states: list[str] = []
+    known = ("estimate",) if journal else ("charge", "spend")
     for position, body in enumerate(bodies):
         kind = body["kind"]
         if kind == "release":
@@ -202,7 +229,7 @@ def _follow_states(name: str, bodies: Sequence[Document]) -> list[str]:
             if type(of) is not int or not 0 <= of < position or states[of] != "unreleased":
                 raise CertificateError(f"account {name!r}, entry {position}: is no release of an unreleased charge")
             states[of] = "released"
-        elif kind not in ("charge", "spend") and (kind != "opening" or position):
+        elif kind not in known and (kind != "opening" or position):
             raise CertificateError(f"account {name!r}, entry {position}: of an unknown kind")
-        states.append({"charge": "unreleased", "spend": "spent"}.get(kind, ""))
+        states.append({"charge": "unreleased", "estimate": "unreleased", "spend": "spent"}.get(kind, ""))
     return states

@@ -2,23 +2,14 @@
 
 Margin losses fold the label into the row (rows are y_i z_i) and take no target. For rows of norm at most R the Lipschitz
 constant of θ ↦ f(zᵀθ, y) is R times `lipschitz` and its smoothness R² times `smoothness`. Constants bound how fast the
-curvature can change, and are what makes exact rejection sampling possible (`gibbsafe.samplers.shell`):
+curvature can change, and are what makes exact rejection sampling possible (`gibbsafe.samplers.shell`); lemma 11 of
+`docs/theory.md` proves those of every loss:
 
 - `self_concordance` κ:      |f'''| ≤ κ f'', so f(u+a) ≥ f + f'a + f'' (e^{−κ|a|} + κ|a| − 1)/κ²;
 - `quartic_deficit` κ₄:      f''(u+x) ≥ f''(u) + f'''(u) x − κ₄ f''(u) x²/2 for every u and x, so
   f(u+a) ≥ f + f'a + f''a²/2 + f'''a³/6 − κ₄ f'' a⁴/24;
 - `quartic_excess` K₄⁺, `quintic_ratio` K₅:      f'''' ≤ K₄⁺ f'' and |f'''''| ≤ K₅ f'', which bound the same remainder from above
   and the next one from both sides (`gibbsafe.samplers.shell.squeeze`).
-
-With T = tanh(u/2) the logistic loss has f'' = (1 − T²)/4, f'''' = f''(1 − 6f'') and |f'''''| = f''|T(3T² − 2)|: K₄⁺ = K₅ = 1.
-The pseudo-Huber loss has f''''/f'' = 3(4t − 1)/(1 + t)² at t = x² (width 1), largest at t = 3/2, so K₄⁺ = 2.4, and
-|f'''''|/f'' = 15|x||3 − 4t|/(1 + t)³, stationary where 4t² − 9t + 1 = 0, larger at the smaller root: K₅ = 9.322 at most.
-
-For the logistic loss f''(u+x)/f''(u) = sech²(h+b)/sech²(b) with h = x/2, b = u/2, and the second bound is
-sech²(h+b) ≥ sech²(b)(1 − 2h tanh b − h²), hence κ₄ = 1/2. Proof for b ≥ 0 (the rest by symmetry), T = tanh b, τ = tanh(b+h).
-(1) h ≥ 0: τ ≤ T + h sech²b, so 1 − τ² ≥ sech²b − 2Th sech²b − h² sech⁴b. (2) −2b ≤ h < 0, k = −h: T − τ ≥ k sech²b and
-T + τ ≥ max(0, 2T − k), and τ² = T² − (T−τ)(T+τ). (3) h < −2b: reflect to case (1) with h' = k − 2b; k² − h'² ≥ 2T(k + h').
-For the pseudo-Huber loss f'' = (1 + x²)^{−3/2} and convexity of r ↦ (1+r)^{−3/2} gives κ₄ = 3 (in units of the width).
 """
 
 from __future__ import annotations

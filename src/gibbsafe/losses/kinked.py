@@ -23,8 +23,9 @@ __all__ = ["HingeLoss", "PinballLoss"]
 class KinkedLoss(Loss):
     """A convex, piecewise linear loss."""
 
-    #: The model with the smoothed form of this loss, which other samplers draw.
+    #: The model with the smoothed form of this loss, which other samplers draw, and how far its loss is at most, in widths.
     smoothed: ClassVar[str]
+    smoothing_gap: ClassVar[float] = math.log(2)
 
     smoothness = math.inf
     self_concordance = math.inf

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gibbsafe._text import counted
+from gibbsafe.errors import PremiseError
 from gibbsafe.planning.facts import describe_prior
 from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers.score_path import MOST_SCORES
@@ -15,7 +17,7 @@ from gibbsafe.theorems import get
 if TYPE_CHECKING:
     from gibbsafe.planning.plans import Plan
 
-__all__ = ["describe_plan", "duration", "table_of"]
+__all__ = ["describe_guarantee", "describe_plan", "duration", "table_of"]
 
 WIDTH = 22
 #: Seconds beyond which a plan says how to be quicker.
@@ -47,7 +49,7 @@ def _stages(plan: Plan) -> list[tuple[str, str]]:
     last = plan.stages[-1]
     if last.scores is not None:
         return _scores(plan)
-    steps = "" if last.steps is None else f", {last.steps:,} {_step_name(plan)} of size {last.step:.3g}"
+    steps = "" if last.steps is None else f", {_steps(plan, last.steps)} of size {last.step:.3g}"
     if len(plan.stages) == 1:
         prior = ("prior precision", _precision(plan)) if last.prior_precision else ("prior", _declared_prior(plan))
         return [("inverse temperature", f"{last.inverse_temperature:.6g}{steps}"), prior]
@@ -56,7 +58,7 @@ def _stages(plan: Plan) -> list[tuple[str, str]]:
         centre = "the public centre" if stage.prior_centre is not None else "the draw before"
         spread = 1 / np.sqrt(stage.prior_precision[0])
         text = f"{claim}: inverse temperature {stage.inverse_temperature:.4g}, prior of sd {spread:.3g} around {centre}"
-        lines.append((f"stage {k}", text + ("" if stage.steps is None else f", {stage.steps:,} {_step_name(plan)}")))
+        lines.append((f"stage {k}", text + ("" if stage.steps is None else f", {_steps(plan, stage.steps)}")))
     return lines
 
 
@@ -76,8 +78,18 @@ def _scores(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def _step_name(plan: Plan) -> str:
-    return "Langevin steps" if plan.sampler == "langevin" else "proximal rounds"
+def describe_guarantee(plan: Plan) -> str:
+    """Return what the release claims; of several stages, which are listed one by one, what they come to."""
+    if len(plan.stages) == 1:
+        return str(plan.guarantee)
+    try:
+        return f"{plan.guarantee.gaussian()}, of {len(plan.stages)} stages"
+    except PremiseError:  # a slack, or a claim that is not Gaussian
+        return str(plan.guarantee)
+
+
+def _steps(plan: Plan, steps: int) -> str:
+    return counted(steps, "Langevin step" if plan.sampler == "langevin" else "proximal round")
 
 
 def _rounded(plan: Plan) -> str:
@@ -124,16 +136,16 @@ def describe_plan(plan: Plan) -> str:
     known = plan.adjacency == Adjacency.REPLACE_ONE
     utility, model = plan.utility, plan.model
     unit = "" if plan.rows_per_person == 1 else f", per person of at most {plan.rows_per_person} records"
-    counted = f"{plan.n or 0:,}{' persons' if unit else ''}"
+    size = f"{plan.n or 0:,}{' persons' if unit else ''}"
     what = "posterior draw" if plan.purpose == "posterior" else "estimate"
-    head = f"Plan: {plan.draws} {what}{'s' * (plan.draws != 1)} of {model.name}, {model.parameters} parameters"
+    head = f"Plan: {counted(plan.draws, what)} of {model.name}, {counted(model.parameters, 'parameter')}"
     claim = table_of(
         [
             (
                 "budget",
-                f"{plan.budget}, {plan.adjacency}{unit}" + (f", n = {counted}" if known else ", n private"),
+                f"{plan.budget}, {plan.adjacency}{unit}" + (f", n = {size}" if known else ", n private"),
             ),
-            ("guarantee", str(plan.guarantee)),
+            ("guarantee", describe_guarantee(plan)),
             ("theorem", f"{plan.theorem.name} ({plan.theorem.reference})"),
             *_stages(plan),
             *_radius(plan),

@@ -19,6 +19,7 @@ from gibbsafe.models import GaussianPrior, Model, model_from_dict
 from gibbsafe.models.base import require_size
 from gibbsafe.planning.conditions import MOST_RECORDS, require_conditioning
 from gibbsafe.planning.describe import describe_plan
+from gibbsafe.planning.estimated import admits_estimates
 from gibbsafe.planning.facts import grid_of
 from gibbsafe.planning.files import stage_from_dict, stage_to_dict
 from gibbsafe.planning.first_edition import by_first_edition, priced_anew, readable
@@ -310,6 +311,7 @@ class Plan:
         return describe_plan(self)
 
 
+@admits_estimates
 def plan(
     model: Model,
     budget: Budget,
@@ -332,7 +334,7 @@ def plan(
 
     Args:
         model: what is public about records and loss.
-        budget: (ε, δ) of the whole release.
+        budget: (ε, δ) of the whole release. An `EstimatedBudget` goes to `gibbsafe.contamination.plan_estimated`.
         n: number of records, public under replace-one and compared with the data; with several rows per person the number of
             persons, each with at least one row. Under add-remove a guess for predictions (or None), snapped to a power of four
             before use, never compared and never printed.

@@ -76,7 +76,8 @@ class Request:
             priced = " or ".join(str(kind) for kind in theorem.kinds)
             raise PremiseError(f"theorem = {theorem.name!r}: prices {priced}, and {model.name} is {model.kind}; use {use}")
         drawn = "exact draws" if theorem.sampler is None else f"draws by {theorem.sampler}"
-        raise PremiseError(f"theorem = {theorem.name!r}: prices {drawn}, not those by {sampler}; use {use}")
+        why = f" ({theorem.instead})" if theorem.instead else ""
+        raise PremiseError(f"theorem = {theorem.name!r}: prices {drawn}, not those by {sampler}{why}; use {use}")
 
     def declared(self, theorem: Theorem, prior: object, asked: float | None) -> Stage:
         """Return the one stage of a model whose prior is part of its declaration."""
@@ -179,8 +180,8 @@ class Request:
 
 
 def requested(  # noqa: PLR0917 - what `plan` was asked
-    model: Model,
-    budget: Budget,
+    model: object,
+    budget: object,
     n: int | None,
     adjacency: Adjacency | str,
     draws: int,
@@ -190,7 +191,8 @@ def requested(  # noqa: PLR0917 - what `plan` was asked
 ) -> Request:
     """Return the request, every part of it checked."""
     if not isinstance(model, Model):
-        fail("model", model, "a model of gibbsafe.models")
+        remedy = "a contaminated one has no proved price: plan it with gs.EstimatedBudget"
+        fail("model", type(model).__name__, "a model of gibbsafe.models", remedy)
     if not isinstance(budget, Budget):
         fail("budget", budget, "a gibbsafe.Budget")
     relation, draws, cap = Adjacency.of(adjacency), count("draws", draws), count("rows_per_person", rows_per_person)

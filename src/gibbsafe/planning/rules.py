@@ -47,8 +47,16 @@ def choose_sampler(name: str, model: Model) -> str:
     needed = "; ".join(f"{sampler.name}: {sampler.condition}" for sampler in asked)
     known = f"; it is drawn by {' or '.join(able)}" if able else ""
     loss = model.loss if isinstance(model, GibbsModel) else None
-    remedy = f"; the loss has a kink: use {loss.smoothed}, its smoothed form" if isinstance(loss, KinkedLoss) else ""
+    remedy = _smooth_instead(loss) if isinstance(loss, KinkedLoss) else ""
     raise PremiseError(f"sampler = {name!r}: none for {model.name} with {model.parameters} parameters ({needed}){known}{remedy}")
+
+
+def _smooth_instead(loss: KinkedLoss) -> str:
+    """Say why a loss with a kink is not drawn with several parameters, and what is."""
+    return (
+        "; the loss has a kink, where no envelope of several parameters is proved, and rejection from its smoothed form of width "
+        f"h may accept one draw in 2^(βnh) only: use {loss.smoothed}, within {loss.smoothing_gap:.3g}·h of it for every record"
+    )
 
 
 def choose(

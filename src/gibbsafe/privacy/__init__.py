@@ -7,7 +7,7 @@ from gibbsafe.privacy.beta import BetaBernoulliDP
 from gibbsafe.privacy.blocks import BlockRanges
 from gibbsafe.privacy.budget import Budget
 from gibbsafe.privacy.composition import Composition, compose
-from gibbsafe.privacy.estimated import EstimatedPrivacy
+from gibbsafe.privacy.estimated import EstimatedBudget, EstimatedPrivacy
 from gibbsafe.privacy.guarantee import Guarantee
 from gibbsafe.privacy.metric import Metric, MetricDP
 from gibbsafe.privacy.proved import ApproximateDP, BoundedRange, ConcentratedDP, GaussianDP, PureDP
@@ -21,6 +21,7 @@ __all__ = [
     "Budget",
     "Composition",
     "ConcentratedDP",
+    "EstimatedBudget",
     "EstimatedPrivacy",
     "GaussianDP",
     "Guarantee",

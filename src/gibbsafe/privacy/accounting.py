@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from gibbsafe._extras import require_extra
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy.blocks import BlockRanges
 from gibbsafe.privacy.composition import Composition
@@ -55,6 +56,7 @@ def to_dp_event(guarantee: Guarantee) -> Any:
 
     A μ-GDP draw is ``GaussianDpEvent(1/μ)``; pure, bounded-range and concentrated claims are ``ZCDpEvent(ρ)``.
     """
+    require_extra("accounting", "to_dp_event")
     if type(guarantee) not in _EVENTS:
         raise PremiseError(f"{guarantee}: no dp_accounting event describes it")
     return _EVENTS[type(guarantee)](guarantee)
@@ -65,6 +67,7 @@ def pld_epsilon(guarantee: Guarantee, delta: float) -> float:
 
     That accountant discretises pessimistically, so its answer is an upper bound too, close to ours.
     """
+    require_extra("accounting", "pld_epsilon")
     from dp_accounting.pld import PLDAccountant
 
     accountant = PLDAccountant()

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import NoReturn
 
 from gibbsafe._types import JSON
-from gibbsafe._validate import fail, non_negative, open_probability, probability
-from gibbsafe.errors import PremiseError
+from gibbsafe._validate import fail, non_negative, open_probability, positive, probability
+from gibbsafe.errors import BudgetError, PremiseError
 
-__all__ = ["EstimatedPrivacy"]
+__all__ = ["EstimatedBudget", "EstimatedPrivacy"]
 
 
 @dataclass(frozen=True)
@@ -83,3 +83,44 @@ class EstimatedPrivacy:
             f" sets of [{self.data_model}], at confidence {self.confidence:.3g}; not a differential-privacy guarantee"
             + ("; sensitive: for the curator only" if self.sensitive else "")
         )
+
+
+@dataclass(frozen=True)
+class EstimatedBudget:
+    """What a curator asks of an *estimate*: ε̂ at δ for all but ``failure`` of the data sets of a model, at this confidence.
+
+    It is no `Budget`: nothing that meets it is proved, nothing composes with it, and no account with a total takes it.
+
+    >>> EstimatedBudget(1.0, 1e-4)
+    EstimatedBudget(epsilon=1.0, delta=0.0001, failure=0.01, confidence=0.95)
+    """
+
+    epsilon: float
+    delta: float
+    failure: float = 0.01
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        for name in ("delta", "failure", "confidence"):
+            object.__setattr__(self, name, open_probability(name, getattr(self, name)))
+
+    @property
+    def quantile(self) -> float:
+        """The quantile of ε̂ over data sets that is bounded: 1 − failure."""
+        return round(1 - self.failure, 12)
+
+    def claim(self, estimate: EstimatedPrivacy) -> EstimatedPrivacy:
+        """Return an estimate that meets it; refuse one that is above, or was made on private records."""
+        if estimate.sensitive:
+            raise PremiseError("an estimate made on private records depends on them: no plan may rest on it")
+        over = estimate.delta > self.delta or estimate.failure_probability > self.failure or estimate.confidence < self.confidence
+        if estimate.epsilon > self.epsilon or over:
+            raise BudgetError(
+                f"budget {self}: the simulation gives ε̂ = {estimate.epsilon:.4g} at δ = {estimate.delta:.3g}; "
+                "contaminate more, use more records, or ask for a larger ε"
+            )
+        return estimate
+
+    def __str__(self) -> str:
+        return f"(ε̂ = {self.epsilon:g}, δ = {self.delta:g}, failure {self.failure:g}, confidence {self.confidence:g}; estimated)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from gibbsafe.errors import GibbsafeError
 
 if TYPE_CHECKING:
     from gibbsafe.models import Model
-    from gibbsafe.release import Release
 
 __all__ = ["FREE", "Answer", "ErrorBound", "Query", "Sample", "answer"]
 
@@ -149,7 +148,26 @@ class Query(ABC):
         """Return the answer by these draws, its error bound holding for ``questions`` such questions at once."""
 
 
-def answer(release: Release, query: Query, of: str | None, questions: int, failure: float) -> Answer:
+class Answering(Protocol):
+    """Whatever holds released draws: a release, or an estimated one."""
+
+    @property
+    def draws(self) -> Floats:
+        """The draws, one per row."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of their columns."""
+
+    @property
+    def plan(self) -> Any:
+        """What they were drawn by."""
+
+    def sample_of(self, of: str | None) -> tuple[str, Floats]:
+        """Return what was asked for, ``"population"`` or ``"draws"``, and its draws."""
+
+
+def answer(release: Answering, query: Query, of: str | None, questions: int, failure: float) -> Answer:
     """Ask one question of a release."""
     if not isinstance(query, Query):
         fail("query", query, "a question of gibbsafe.queries, such as gs.queries.mean()")

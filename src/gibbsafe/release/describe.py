@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gibbsafe._types import Document
+from gibbsafe._types import Document, Floats
 from gibbsafe.planning.describe import table_of
 
 if TYPE_CHECKING:
     from gibbsafe.release.releases import Release
 
-__all__ = ["describe_certificate", "describe_draws"]
+__all__ = ["describe_certificate", "describe_draws", "describe_table", "standard_deviations"]
 
 
 def describe_certificate(fields: Document) -> str:
@@ -34,20 +34,33 @@ def describe_certificate(fields: Document) -> str:
     return "\n".join(["Certificate", table_of(pairs), "Premises", premises])
 
 
+def standard_deviations(draws: Floats) -> Floats | None:
+    """Return the standard deviation of the draws per parameter, with n − 1 in the denominator; None for one draw.
+
+    >>> standard_deviations(np.array([[1.0], [3.0]])).round(6)
+    array([1.414214])
+    """
+    return None if len(draws) == 1 else np.asarray(draws.std(axis=0, ddof=1))
+
+
 def describe_draws(release: Release) -> str:
     """Return mean, standard deviation and central 90 % of the draws per parameter."""
-    draws = release.draws
-    names = release.parameters
+    spread = "spread of a tempered posterior: wider than the data's uncertainty"
+    return describe_table(release.draws, release.parameters, spread)
+
+
+def describe_table(draws: Floats, names: tuple[str, ...], note: str) -> str:
+    """Return the same for draws and names, with a note on what several draws show."""
     width = max(9, *(len(name) for name in names))
-    spread = len(draws) > 1
-    head = f"{'parameter':<{width}} {'mean':>12}" + (f" {'sd':>10} {'5 %':>12} {'95 %':>12}" if spread else "")
+    spread = standard_deviations(draws)
+    head = f"{'parameter':<{width}} {'mean':>12}" + (f" {'sd':>10} {'5 %':>12} {'95 %':>12}" if spread is not None else "")
     lines = [head]
     for k, name in enumerate(names):
         column = draws[:, k]
         line = f"{name:<{width}} {column.mean():>12.5g}"
-        if spread:
+        if spread is not None:
             low, high = np.quantile(column, [0.05, 0.95])
-            line += f" {column.std(ddof=1):>10.4g} {low:>12.5g} {high:>12.5g}"
+            line += f" {spread[k]:>10.4g} {low:>12.5g} {high:>12.5g}"
         lines.append(line)
-    note = "spread of a tempered posterior: wider than the data's uncertainty" if spread else "one draw shows no spread"
-    return "\n".join([*lines, f"({len(draws)} draw{'s' * spread}; {note})"])
+    told = note if spread is not None else "one draw shows no spread"
+    return "\n".join([*lines, f"({len(draws)} draw{'s' * (len(draws) != 1)}; {told})"])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gibbsafe._json import canonical_bytes, read_json
-from gibbsafe._types import Document, Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe.errors import CertificateError
 from gibbsafe.models.base import require_size
 from gibbsafe.planning import Plan
@@ -19,10 +19,12 @@ from gibbsafe.release.signing import check_receipt, check_signature
 from gibbsafe.release.transcripts import transcript_from_dict
 from gibbsafe.samplers.noisy_scores import Answers
 
-__all__ = ["FORMAT", "Checked", "check_release", "digest", "read_release"]
+__all__ = ["FORMAT", "Checked", "check_release", "digest", "is_estimated", "read_release", "sealed"]
 
 #: Releases of draws, and of an estimate with the transcript of its scores.
 FORMAT, SCORES_FORMAT = "gibbsafe/release/1", "gibbsafe/release/2"
+#: Releases of which nothing is proved (`gibbsafe.contamination`).
+ESTIMATED_FORMAT = "gibbsafe/estimated-release/1"
 FIELDS = {"format", "plan", "certificate", "parameters", "draws", "sha256"}
 #: What a release may have besides: the ledger's receipt, and a signature over all the rest.
 OPTIONAL = {"charge", "signature"}
@@ -31,6 +33,13 @@ OPTIONAL = {"charge", "signature"}
 def digest(content: Document) -> str:
     """Return the hash of a release file's content."""
     return hashlib.sha256(canonical_bytes(content)).hexdigest()
+
+
+def sealed(content: JSON, charge: Document | None, signature: Document | None) -> JSON:
+    """Return a release file's content with the ledger's receipt, the hash of all that, and a signature."""
+    content = content if charge is None else content | {"charge": dict(charge)}
+    content |= {"sha256": digest(content)}
+    return content if signature is None else content | {"signature": dict(signature)}
 
 
 def read_release(path: Path | str) -> Any:
@@ -50,8 +59,17 @@ class Checked:
     answers: Answers | None = None
 
 
+def is_estimated(content: object) -> bool:
+    """Whether a release is of an estimated plan: another format, and another type."""
+    return isinstance(content, dict) and content.get("format") == ESTIMATED_FORMAT
+
+
 def check_release(content: object) -> Checked:
     """Return what a release file says if hash, claim and draws are those of its own plan; raise `CertificateError` otherwise."""
+    if is_estimated(content):
+        raise CertificateError(
+            "format: an estimated release, nothing of it is proved; use gs.contamination.EstimatedRelease.load"
+        )
     if not isinstance(content, dict) or content.get("format") not in (FORMAT, SCORES_FORMAT):
         found = content.get("format") if isinstance(content, dict) else type(content).__name__
         raise CertificateError(f"format = {found!r}: not a release of this version ({FORMAT} or {SCORES_FORMAT})")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 
+from gibbsafe._extras import require_extra
 from gibbsafe._files import write_whole
 from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import choice
@@ -18,7 +19,7 @@ from gibbsafe.models.capabilities import Predicts, PredictsProbabilities
 from gibbsafe.planning import Plan
 from gibbsafe.release.certificate import Certificate
 from gibbsafe.release.describe import describe_draws
-from gibbsafe.release.files import FORMAT, SCORES_FORMAT, check_release, digest, read_release
+from gibbsafe.release.files import FORMAT, SCORES_FORMAT, check_release, read_release, sealed
 from gibbsafe.release.predictions import PredictionIntervals, predicted
 from gibbsafe.release.signing import require_signer
 from gibbsafe.release.transcripts import transcript_to_dict
@@ -183,13 +184,18 @@ class Release:
         return chosen, self.population().draws if chosen == "population" else self.draws
 
     def to_arviz(self, of: str | None = None) -> Any:
-        """Return draws, ``of`` as in `answer`, as an ArviZ `InferenceData` with one chain (needs ``gibbsafe[arviz]``)."""
-        try:
-            import arviz
-        except ImportError as error:
-            raise GibbsafeError("arviz is not installed: install gibbsafe[arviz]") from error
+        """Return draws, ``of`` as in `answer`, as one chain for ArviZ (``gibbsafe[arviz]``).
+
+        A `DataTree`, or before version 1 an `InferenceData`.
+        """
+        require_extra("arviz", "to_arviz")
+        import arviz
+
         draws = self.sample_of(of)[1]
-        return arviz.from_dict(posterior={name: draws[None, :, k] for k, name in enumerate(self.parameters)})
+        posterior = {name: draws[None, :, k] for k, name in enumerate(self.parameters)}
+        if arviz.__version__.startswith("0."):
+            return arviz.from_dict(posterior=posterior)
+        return arviz.from_dict({"posterior": posterior})
 
     # -- files ---------------------------------------------------------------------------------------------------
 
@@ -203,9 +209,7 @@ class Release:
             "draws": self.draws.tolist(),
         }
         content |= {} if self.answers is None else {"transcript": transcript_to_dict(self.answers)}
-        content |= {} if self.charge is None else {"charge": dict(self.charge)}
-        content |= {"sha256": digest(content)}
-        return content if self.signature is None else content | {"signature": dict(self.signature)}
+        return sealed(content, self.charge, self.signature)
 
     def save(self, path: Path | str, *, force: bool = False) -> None:
         """Write the release as JSON, whole or not at all; an existing file is kept unless ``force`` says otherwise."""

@@ -1,4 +1,7 @@
-"""The report's pictures as inline SVG: drawn once, readable on light and dark pages, nothing fetched from elsewhere."""
+"""The report's pictures as inline SVG: drawn once, readable on light and dark pages, nothing fetched from elsewhere.
+
+They need matplotlib; `page` leaves them out where it is absent.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gibbsafe._types import Floats
-from gibbsafe.errors import GibbsafeError
 from gibbsafe.report.attack import true_positive_rates
 
 if TYPE_CHECKING:
@@ -30,10 +32,7 @@ FOR_DENSITY = 30
 @contextmanager
 def _drawing(width: float, height: float, rows: int = 1, columns: int = 1, label: str = "") -> Iterator[tuple[Any, list[str]]]:
     """Yield axes to draw on; when done, the list holds the SVG element."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise GibbsafeError("reports need matplotlib: install gibbsafe[plots]") from error
+    import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 

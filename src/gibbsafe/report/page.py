@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gibbsafe._extras import has_extra
 from gibbsafe.population import Overview, overview
 from gibbsafe.privacy import Adjacency
 from gibbsafe.report import figures
@@ -18,13 +19,15 @@ from gibbsafe.report.style import STYLE
 if TYPE_CHECKING:
     from gibbsafe.release import Release
 
-__all__ = ["render"]
+__all__ = ["facts", "page_of", "paragraph", "render", "section"]
 
 #: Parameters in pictures and in the table: a network of thousands must not fill a page.
 MOST_PICTURES = 12
 MOST_INTERVALS = 24
 MOST_ROWS = 60
 
+#: How pictures come into a report.
+PICTURES = "run pip install 'gibbsafe[plots]' and write the report again"
 #: Nothing is loaded and nothing runs, whatever a release file says.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -44,8 +47,12 @@ def render(release: Release, *, level: float = 0.9, name: str = "release.json") 
         _verify(release, name),
         _details(release),
     ]
-    body = "\n".join(sections)
-    title = f"Release of {escape(release.plan.model.name)}"
+    return page_of(f"Release of {release.plan.model.name}", sections)
+
+
+def page_of(title: str, sections: Sequence[str]) -> str:
+    """Return a self-contained page of sections: nothing is loaded and nothing runs."""
+    body, title = "\n".join(sections), escape(title)
     head = (
         f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f'<meta name="viewport" content="width=device-width"><title>{title}</title><style>{STYLE}</style>'
@@ -56,21 +63,25 @@ def render(release: Release, *, level: float = 0.9, name: str = "release.json") 
 # -- pieces of a page -----------------------------------------------------------------------------------------------------
 
 
-def _section(title: str, *parts: str) -> str:
+def section(title: str, *parts: str) -> str:
+    """Return a section with a heading."""
     return f"<section><h2>{escape(title)}</h2>\n" + "\n".join(parts) + "</section>"
 
 
-def _paragraph(text: str) -> str:
+def paragraph(text: str) -> str:
+    """Return a paragraph of HTML."""
     return f"<p>{text}</p>"
 
 
-def _facts(pairs: Iterable[tuple[str, str]]) -> str:
+def facts(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return names and values (HTML) as a table."""
     rows = "".join(f"<tr><th scope=row>{escape(name)}</th><td>{value}</td></tr>" for name, value in pairs)
     return f"<table>{rows}</table>"
 
 
-def _figure(svg: str, caption: str, kind: str = "") -> str:
-    return f'<figure class="{kind}">{svg}<figcaption>{caption}</figcaption></figure>'
+def _figure(draw: Callable[[], str], caption: str, kind: str = "") -> str:
+    """Return a picture; nothing where matplotlib is absent, for every number of a picture also stands in words or tables."""
+    return f'<figure class="{kind}">{draw()}<figcaption>{caption}</figcaption></figure>' if has_extra("plots") else ""
 
 
 def _one_in(probability: float) -> str:
@@ -133,13 +144,13 @@ def _released(release: Release) -> str:
     known = plan.adjacency == Adjacency.REPLACE_ONE
     counted = "records" if plan.rows_per_person == 1 else f"persons of at most {plan.rows_per_person} records each"
     about = f"{plan.n:,} {counted}" if known and plan.n is not None else "a table whose number of records is itself private"
-    return _section(
+    return section(
         "What was released",
-        _paragraph(
+        paragraph(
             f"{number} of a {escape(_words(plan.model.name))} with {plan.model.parameters:,} parameters ({listed}), fitted to "
             f"{about}. Nothing else that depends on the data left the process: no counts, no fit statistics, no timings."
         ),
-        _paragraph(_how(release)),
+        paragraph(_how(release)),
     )
 
 
@@ -189,7 +200,9 @@ def _claim(release: Release) -> str:
         ("sampler", f"{escape(certificate['sampler']['name'])}: {escape(certificate['sampler']['proved'])}"),
     ]
     caption = "The claim is the whole curve: for every ε, δ is at most what it shows. The budget is one point of it."
-    return _section("What is claimed", _paragraph(words), _facts(pairs), _figure(figures.privacy_curve(plan), caption, "medium"))
+    return section(
+        "What is claimed", paragraph(words), facts(pairs), _figure(lambda: figures.privacy_curve(plan), caption, "medium")
+    )
 
 
 def _attack(release: Release) -> str:
@@ -203,8 +216,8 @@ def _attack(release: Release) -> str:
         f"they are right half of the time; with this release, at most {view.right_guesses:.2%} of the time. The dashed line is "
         "the blind guess; the space above it is all that the release can give away."
     )
-    svg = _figure(figures.attack_curve(release.plan), "The best attack that the claim leaves room for.", "small")
-    return _section("What an attacker gains", _paragraph(words), f'<div class="pair">{svg}<div>{table}</div></div>')
+    svg = _figure(lambda: figures.attack_curve(release.plan), "The best attack that the claim leaves room for.", "small")
+    return section("What an attacker gains", paragraph(words), f'<div class="pair">{svg}<div>{table}</div></div>')
 
 
 def _premises(release: Release) -> str:
@@ -217,7 +230,7 @@ def _premises(release: Release) -> str:
         "The claim holds if these are true. <i>Checked</i> ones were enforced or computed by the program; <i>asserted</i> ones "
         "are the curator's word, or a property of the mathematics that no program can test. Ask about them before you sign."
     )
-    return _section("Premises", _paragraph(words), f"<table>{rows}</table>")
+    return section("Premises", paragraph(words), f"<table>{rows}</table>")
 
 
 def _most_telling(shown: Overview) -> list[int]:
@@ -240,21 +253,23 @@ def _posterior(shown: Overview, chosen: Sequence[int]) -> str:
     left_out = len(chosen) - len(tabled)
     note = f" The {len(tabled)} clearest of {len(chosen):,} are listed; the file has all." if left_out else ""
     parts = [
-        _paragraph(f"Each picture shows {picture}, in the table's own units, {about}; the dot is their mean."),
-        _figure(figures.marginals(shown, pictured), few),
-        *(_paragraph(f"{escape(line[0].upper() + line[1:])}.") for line in shown.notes),
+        paragraph(f"Each picture shows {picture}, in the table's own units, {about}; the dot is their mean.")
+        if has_extra("plots")
+        else "",
+        _figure(lambda: figures.marginals(shown, pictured), few),
+        *(paragraph(f"{escape(line[0].upper() + line[1:])}.") for line in shown.notes),
     ]
     intervals = shown.intervals
     if intervals is not None:
         held = "the true value" if shown.of == "population" else "a draw"
         kind = " They are the public worst case, wider than needed." if intervals.conservative else ""
         parts += [
-            _paragraph(f"Intervals that aim to hold {held} with probability {intervals.level:.0%} each.{kind}{note}"),
-            _figure(figures.forest(shown, intervals, drawn), "Means and intervals."),
+            paragraph(f"Intervals that aim to hold {held} with probability {intervals.level:.0%} each.{kind}{note}"),
+            _figure(lambda: figures.forest(shown, intervals, drawn), "Means and intervals."),
         ]
     assumptions = () if intervals is None else tuple(line for line in intervals.assumptions if line not in shown.notes)
     listed = "".join(f"<li>{escape(line)}</li>" for line in assumptions)
-    return _section(
+    return section(
         "What the release says",
         *parts,
         _table(shown, tabled),
@@ -285,7 +300,7 @@ def _table(shown: Overview, chosen: Sequence[int]) -> str:
 
 
 def _free() -> str:
-    return _section(
+    return section(
         "What is free, and what is not",
         "<ul><li><b>Free</b>: everything computed from this release alone, as often as you like, by anyone: means, intervals, "
         "predictions for new rows, synthetic rows, this report. It cannot weaken the claim.</li>"
@@ -297,12 +312,12 @@ def _free() -> str:
 
 
 def _verify(release: Release, name: str) -> str:
-    return _section(
+    return section(
         "How to verify",
-        _paragraph("Without the data, anyone can recompute the hash, and the claim from the stated constants:"),
+        paragraph("Without the data, anyone can recompute the hash, and the claim from the stated constants:"),
         f"<pre>gibbsafe verify {escape(name)}</pre>",
-        _facts([("sha256", f"<code>{escape(release.to_dict()['sha256'])}</code>")]),
-        _paragraph(
+        facts([("sha256", f"<code>{escape(release.to_dict()['sha256'])}</code>")]),
+        paragraph(
             "This detects accident and inconsistency, not forgery: whoever can write the file can also write a consistent one "
             "about draws that were made otherwise. Compare the hash with the one in the curator's ledger."
         ),
@@ -321,8 +336,9 @@ def _details(release: Release) -> str:
         ("grid of the draws", f"{certificate['grid']:.3g}, slack {certificate['slack']:g}"),
         ("randomness", escape(certificate["randomness"])),
         ("storage", escape(certificate["storage"])),
+        *([] if has_extra("plots") else [("pictures", f"left out: {PICTURES}")]),
     ]
-    return _section("Technical details", _facts(pairs))
+    return section("Technical details", facts(pairs))
 
 
 def _short(value: object) -> str:

@@ -62,6 +62,12 @@ COLUMN_KEYS = ("type", "bounds", "levels", "transform", "other", "missing", "sca
 TARGET_KEYS = ("name", "labels", *COLUMN_KEYS)
 
 
+def is_estimated(data: Document) -> bool:
+    """Whether the budget of a study is an estimated one."""
+    budget = data.get("budget")
+    return isinstance(budget, dict) and ("failure" in budget or "confidence" in budget)
+
+
 def read_toml(path: Path | str) -> JSON:
     """Return the content of a TOML file; whatever is none, nested too deeply or an integer without end is refused in one line."""
     try:
@@ -120,17 +126,24 @@ class Study:
 
     @classmethod
     def from_dict(cls, data: Document, folder: Path | None = None) -> Study:
-        """Build a study from a TOML document's content; SQLite ledgers are found relative to ``folder``."""
-        _known("study", data, KEYS)
+        """Build a study from a TOML document's content; SQLite ledgers are found relative to ``folder``.
+
+        A budget with a failing fraction or a confidence is an estimated one: `gibbsafe.study.estimated` reads its study.
+        """
+        if cls is Study and is_estimated(data):
+            from gibbsafe.study.estimated import EstimatedStudy
+
+            return EstimatedStudy.from_dict(data, folder)
+        require_known("study", data, KEYS)
         if data.get("format", FORMAT) != FORMAT:
             fail("format", data["format"], f"{FORMAT!r} in this version")
-        budget = _table(data, "budget", ("epsilon", "delta"), needed=True)
-        model = dict(_table(data, "model", None, needed=True))
+        budget = read_table(data, "budget", ("epsilon", "delta"), needed=True)
+        model = dict(read_table(data, "model", None, needed=True))
         if "row_norm" in data:
             model.setdefault("row_norm", data["row_norm"])
-        persons = _table(data, "persons", ("column", "rows_per_person"))
-        sampler = _table(data, "sampler", ("name", "theorem"))
-        ledger = _table(data, "ledger", ("url", "account", "anchor", "dataset"))
+        persons = read_table(data, "persons", ("column", "rows_per_person"))
+        sampler = read_table(data, "sampler", ("name", "theorem"))
+        ledger = read_table(data, "ledger", ("url", "account", "anchor", "dataset"))
         stated = {key: data[key] for key in AS_STATED if key in data}
         return cls(
             budget=Budget(**{"epsilon": None, **budget}),
@@ -138,17 +151,17 @@ class Study:
             n=None if data.get("n") is None else count("n", data["n"]),
             model_name=choice("model.name", model.pop("name", None), MODELS),
             model_options=model,
-            columns=_columns(data.get("columns", {}), data.get("scale", "centred")),
-            target=_target(data),
+            columns=read_columns(data.get("columns", {}), data.get("scale", "centred")),
+            target=read_target(data),
             prior_radius=None if data.get("prior_radius") is None else positive("prior_radius", data["prior_radius"]),
             person_column=_person_column(persons),
             rows_per_person=count("persons.rows_per_person", persons["rows_per_person"], least=2) if persons else 1,
             sampler=sampler.get("name", "auto"),
             theorem=sampler.get("theorem", "auto"),
-            account=_account(ledger, folder or Path()),
-            anchor=_anchor(ledger, folder or Path()),
-            dataset=_text("ledger.dataset", ledger.get("dataset")),
-            csv_format=_csv_format(_table(data, "csv", tuple(each.name for each in fields(CsvFormat)))),
+            account=read_account(ledger, folder or Path()),
+            anchor=read_anchor(ledger, folder or Path()),
+            dataset=read_text("ledger.dataset", ledger.get("dataset")),
+            csv_format=read_csv_format(read_table(data, "csv", tuple(each.name for each in fields(CsvFormat)))),
             contamination=data.get("contamination"),
             **stated,
         )
@@ -219,12 +232,12 @@ class Study:
 # -- validation -----------------------------------------------------------------------------------------------------------
 
 
-def _known(where: str, table: Document, allowed: tuple[str, ...]) -> None:
+def require_known(where: str, table: Document, allowed: tuple[str, ...]) -> None:
     for key in table:
         choice(f"{where}, key", key, allowed)
 
 
-def _table(data: Document, name: str, allowed: tuple[str, ...] | None, *, needed: bool = False) -> Document:
+def read_table(data: Document, name: str, allowed: tuple[str, ...] | None, *, needed: bool = False) -> Document:
     """Return a table of the study with known keys only; an absent one is empty, or refused if it is needed."""
     table = data.get(name, {})
     if not isinstance(table, dict):
@@ -232,7 +245,7 @@ def _table(data: Document, name: str, allowed: tuple[str, ...] | None, *, needed
     if needed and not table:
         raise ParameterError(f"{name}: missing; write a table [{name}]")
     if allowed is not None:
-        _known(name, table, allowed)
+        require_known(name, table, allowed)
     return table
 
 
@@ -240,7 +253,7 @@ def _column(name: str, table: object, allowed: tuple[str, ...], scale: object) -
     """Return one declared column; its type follows from what is declared unless it is stated."""
     if not isinstance(table, dict):
         fail(f"column {name!r}", table, f"a table: [columns.{name}]")
-    _known(f"column {name!r}", table, allowed)
+    require_known(f"column {name!r}", table, allowed)
     stated = {key: value for key, value in table.items() if key not in ("name", "type", "labels")}
     if "labels" in table:
         if "levels" in table:
@@ -251,14 +264,14 @@ def _column(name: str, table: object, allowed: tuple[str, ...], scale: object) -
     return Column(name, **{"kind": kind, **({"scale": scale} if kind == "number" else {}), **stated})
 
 
-def _columns(tables: object, scale: object) -> tuple[Column, ...]:
+def read_columns(tables: object, scale: object) -> tuple[Column, ...]:
     if not isinstance(tables, dict):
         fail("columns", tables, "tables: [columns.NAME]")
     return tuple(_column(name, table, COLUMN_KEYS, scale) for name, table in tables.items())
 
 
-def _target(data: Document) -> Column | None:
-    table = _table(data, "target", TARGET_KEYS)
+def read_target(data: Document) -> Column | None:
+    table = read_table(data, "target", TARGET_KEYS)
     if not table:
         return None
     name = table.get("name")
@@ -280,7 +293,7 @@ def _person_column(persons: Document) -> str | None:
     return str(persons["column"])
 
 
-def _account(ledger: Document, folder: Path) -> str | None:
+def read_account(ledger: Document, folder: Path) -> str | None:
     """Return ``URL#account``; a SQLite file is found relative to the study."""
     if not ledger:
         return None
@@ -294,21 +307,21 @@ def _account(ledger: Document, folder: Path) -> str | None:
     return f"{place}#{name}"
 
 
-def _anchor(ledger: Document, folder: Path) -> str | None:
+def read_anchor(ledger: Document, folder: Path) -> str | None:
     """Return where marks are kept; a file is found relative to the study."""
-    place = _text("ledger.anchor", ledger.get("anchor"))
+    place = read_text("ledger.anchor", ledger.get("anchor"))
     if place is None or place == "-" or "://" in place or place.startswith(("env:", "file:")):
         return place
     return str(folder / place)
 
 
-def _text(name: str, value: object) -> str | None:
+def read_text(name: str, value: object) -> str | None:
     if value is not None and (not isinstance(value, str) or not value):
         fail(name, value, "a text")
     return value
 
 
-def _csv_format(table: Document) -> CsvFormat:
+def read_csv_format(table: Document) -> CsvFormat:
     for key, value in table.items():
         if not isinstance(value, str) or not value or (key != "encoding" and (len(value) != 1 or not value.isascii())):
             fail(f"csv.{key}", value, "the name of an encoding" if key == "encoding" else "one character")

@@ -40,6 +40,10 @@ class LangevinSteps(Theorem):
     errata = ("E4", "E6")
     kinds = (Kind.GIBBS,)
     sampler = "unadjusted-langevin"
+    instead = (
+        "its chain starts at the private minimiser and pays (1 + e^ε)γ for steps that grow like 1/γ²; "
+        "langevin-last-iterate prices any number of steps from a public start without γ"
+    )
     _target = LogSobolev()
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:

@@ -44,6 +44,8 @@ class Theorem(ABC):
     kinds: ClassVar[tuple[Kind, ...]]
     #: The sampler whose draws it prices as they are made; None for exact draws from the posterior.
     sampler: ClassVar[str | None] = None
+    #: Where nobody draws by that sampler: why not, and the theorem that does the same better. Refusals end with it.
+    instead: ClassVar[str] = ""
 
     @abstractmethod
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,16 @@ from gibbsafe.contamination.model.models import ContaminatedModel
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import Adjacency, EstimatedPrivacy
 
-__all__ = ["estimate_epsilon", "estimate_from_dict", "summarise"]
+__all__ = [
+    "OF_THE_PRIOR",
+    "Simulated",
+    "estimate_epsilon",
+    "estimate_from_dict",
+    "notes_of",
+    "simulate",
+    "simulated_model",
+    "summarise",
+]
 
 #: Particles of the literal method where none are asked for: the number with which the paper's Table 1 comes out best.
 PAPER_PARTICLES = 1000
@@ -27,6 +37,10 @@ _NOTES = {
     "exact": "hockey-stick divergence by quadrature, worst pair of records by search",
     "gaussian": "normal approximation of the posterior: an approximation, not a bound",
 }
+
+
+#: What is said of true parameters that are drawn anew in every repeat.
+OF_THE_PRIOR = "true parameters drawn from the prior in every repeat"
 
 
 def estimate_epsilon(  # noqa: PLR0917 - the algorithm's own inputs, in its order
@@ -43,6 +57,7 @@ def estimate_epsilon(  # noqa: PLR0917 - the algorithm's own inputs, in its orde
     confidence: float = 0.95,
     particles: int | None = None,
     accept_invalid: bool = False,
+    draws: int = 1,
     seed: int = 0,
     workers: int = 1,
     progress: bool | None = None,
@@ -53,8 +68,9 @@ def estimate_epsilon(  # noqa: PLR0917 - the algorithm's own inputs, in its orde
     deterministic masses, upper confidence bound of the quantile), ``"tight"`` (coupled bound on the L1 ball at the mode),
     ``"exact"`` (hockey stick; one parameter) or ``"gaussian"`` (a labelled approximation).
 
-    ``truth``: the true parameters of simulated data; several rows simulate each and report the worst. With ``data`` (the
-    paper's "data set present" branch) a curator's own records are contaminated instead: the result is sensitive.
+    ``truth``: the true parameters of simulated data; several rows simulate each and report the worst; ``"prior"`` draws them
+    from the prior, anew in every repeat. With ``data`` (the paper's "data set present" branch) a curator's own records are
+    contaminated instead: the result is sensitive. ``draws``: of how many draws together (m·ε̂ at δ/m each).
     ``adjacency="add-remove"`` is the paper's strict adjacency (Remark 20, Corollary 30, with E26).
 
     The result is `EstimatedPrivacy`: random differential privacy, never composed with or amplified like a proved guarantee.
@@ -65,28 +81,77 @@ def estimate_epsilon(  # noqa: PLR0917 - the algorithm's own inputs, in its orde
     >>> 0.3 < estimate.epsilon < 0.7, estimate.confidence >= 0.95
     (True, True)
     """
+    options: Any = {"method": method, "adjacency": adjacency, "truth": truth, "data": data, "confidence": confidence}
+    shown: Any = {
+        "seed": seed,
+        "workers": workers,
+        "progress": progress,
+        "particles": particles,
+        "accept_invalid": accept_invalid,
+    }
+    return simulate(model, n, delta, repeats, quantile, draws=draws, **options, **shown).estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """An estimate, the ε̂ of every repeat of the worst true parameters, and those."""
+
+    estimate: EstimatedPrivacy
+    values: Floats
+    truth: Floats | None
+
+
+def simulate(
+    model: ContaminatedModel,
+    n: int | None,
+    delta: float | None,
+    repeats: int,
+    quantile: float,
+    *,
+    method: str = "sound",
+    adjacency: str = "replace-one",
+    truth: object = None,
+    data: object = None,
+    confidence: float = 0.95,
+    particles: int | None = None,
+    accept_invalid: bool = False,
+    draws: int = 1,
+    seed: int = 0,
+    workers: int = 1,
+    progress: bool | None = None,
+) -> Simulated:
+    """Return what `estimate_epsilon` returns, with every repeat behind it."""
     rows = None if data is None else model.read(data)
     size = _size(n, rows)
     level = open_probability("delta", 1 / (10 * size) if delta is None else delta)
-    name = choice("method", method, METHODS)
-    relation = Adjacency.of(adjacency).value
+    name, relation = choice("method", method, METHODS), Adjacency.of(adjacency).value
     _check_method(name, model, particles, level, accept_invalid)
     order = percentile_order(count("repeats", repeats), open_probability("quantile", quantile))
     if name != "paper":
         order = upper_order(repeats, quantile, confidence)
     used = (particles or PAPER_PARTICLES) if name == "paper" else None
+    truths, many = _truths(model, truth, rows), count("draws", draws)
     columns = []
-    for value in _truths(model, truth, rows):
-        task = Task(model, size, value, level, name, relation, used, rows)
+    for value in truths:
+        task = Task(model, size, value, level, name, relation, used, rows, many)
         columns.append(run(task, repeats, count("seed", seed, least=0), workers=count("workers", workers), progress=progress))
-    worst = max(columns, key=lambda values: float(np.sort(values)[order - 1]))
-    notes = [_NOTES[name]]
-    if used is not None:
-        notes.append(f"m·δ = {used * level:.3g}" + (": invalid below 10" if used * level < 10 else ""))
-    return summarise(
-        worst, order, quantile, confidence, delta=level, method=name, adjacency=relation, seed=seed, notes=tuple(notes),
-        data_model=_describe(model, size, truth, rows is not None, len(columns)), sensitive=rows is not None,
+    worst = max(range(len(columns)), key=lambda k: float(np.sort(columns[k])[order - 1]))
+    estimate = summarise(
+        columns[worst], order, quantile, confidence, delta=level, method=model.method_name(name), adjacency=relation, seed=seed,
+        notes=notes_of(model, name, used, level, many), sensitive=rows is not None,
+        data_model=_describe(model, size, truth, rows is not None, len(columns)),
     )  # fmt: skip
+    return Simulated(estimate, columns[worst], truths[worst])
+
+
+def notes_of(model: ContaminatedModel, method: str, particles: int | None, delta: float, draws: int) -> tuple[str, ...]:
+    """Return what limits an estimate."""
+    notes = [model.method_note(method, _NOTES[method]), *model.notes(method)]
+    if particles is not None:
+        notes.append(f"m·δ = {particles * delta:.3g}" + (": invalid below 10" if particles * delta < 10 else ""))
+    if draws > 1:
+        notes.append(f"of {draws} draws together, each at δ/{draws}: the products of two fixed laws, not a sum of estimates")
+    return tuple(notes)
 
 
 def summarise(values: Floats, order: int, quantile: float, confidence: float, **fields: Any) -> EstimatedPrivacy:
@@ -112,6 +177,7 @@ def _size(n: int | None, rows: tuple[Floats, Floats] | None) -> int:
 
 
 def _check_method(name: str, model: ContaminatedModel, particles: int | None, delta: float, accept_invalid: bool) -> None:
+    model.check_method(name)
     if name == "exact" and not model.on_a_line:
         raise PremiseError("method = 'exact': the exact privacy curve is for one parameter; use method='tight' or 'gaussian'")
     if name != "paper" and particles is not None:
@@ -132,14 +198,24 @@ def _truths(model: ContaminatedModel, truth: Any, rows: Any) -> list[Floats | No
         return [None]
     if rows is not None:
         fail("truth", truth, "absent where data are given: nobody knows it")
+    if isinstance(truth, str):
+        choice("truth", truth, ("prior",))
+        return [None]
     return [model.truth(row) for row in (truth if np.ndim(truth) == 2 else [truth])]
 
 
 def _describe(model: ContaminatedModel, n: int, truth: Any, present: bool, several: int) -> str:
     if present:
         return f"{model.describe()}; a curator's own {n} records, contaminated anew in every repeat"
-    where = f"the worst of {several} true parameters" if several > 1 else f"true parameters {np.round(truth, 6).tolist()}"
-    return f"{model.describe()}; n = {n}, p = {model.p(n):.4g}, {where}"
+    where = f"the worst of {several} true parameters" if several > 1 else OF_THE_PRIOR
+    if several == 1 and not isinstance(truth, str):
+        where = f"true parameters {np.round(truth, 6).tolist()}"
+    return f"{simulated_model(model, n)}{where}"
+
+
+def simulated_model(model: ContaminatedModel, n: int) -> str:
+    """Return how the words for simulated data begin; which true parameters they have comes after."""
+    return f"{model.describe()}; n = {n}, p = {model.p(n):.4g}, "
 
 
 def estimate_from_dict(table: Document, *, progress: bool | None = None) -> EstimatedPrivacy:

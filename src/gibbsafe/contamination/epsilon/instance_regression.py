@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import hermite_e
-from scipy import optimize
 
 from gibbsafe._types import Floats
+from gibbsafe.contamination.epsilon.radius import CAUTION, normal_radius, solve_radius
 from gibbsafe.contamination.epsilon.search import maximise
-from gibbsafe.contamination.epsilon.suprema import Setting, setting, spread
+from gibbsafe.contamination.epsilon.suprema import Setting, rise, setting, spread
 from gibbsafe.contamination.model.likelihoods import log_mixture
 from gibbsafe.contamination.model.models import ContaminatedModel, Records
 from gibbsafe.contamination.posterior.halfspaces import Outside, box_directions, cloud_of, diamond_directions
@@ -23,34 +23,12 @@ from gibbsafe.privacy.profiles import gaussian_epsilon
 
 __all__ = ["RegressionInstance", "literal_epsilon"]
 
-#: Standard errors added to every importance-sampling estimate of the sound version.
-CAUTION = 3.0
-
 
 def _scales(at: Setting, phi: float) -> tuple[float, float] | None:
     """Return the interval of scales within φ of the reference, on the log scale."""
     if not at.model.unknown_scale:
         return None
     return at.reference_scale * math.exp(-phi), at.reference_scale * math.exp(phi)
-
-
-def _solve(mass: Callable[[float], float], target: float, guess: float) -> float:
-    """Return the least radius (to 1e-4, rounded up) at which a falling mass is at most the target."""
-    low, high = 0.0, guess
-    while mass(high) > target:
-        low, high = high, 1.4 * high
-
-    def excess(radius: float) -> float:
-        return math.log(max(mass(radius), 1e-300)) - math.log(target)
-
-    if low == 0.0:
-        low = high
-        while low > 1e-12 * guess and mass(low) <= target:
-            low, high = low / 1.4, low
-    root = float(optimize.brentq(excess, low, high, xtol=1e-5 * guess, rtol=1e-5))
-    while mass(root) > target:
-        root *= 1 + 1e-4
-    return root
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,23 +101,29 @@ class RegressionInstance:
         directions = diamond_directions(d) if coupled else box_directions(self.model.parameters)
         factor = 1.0 if coupled else float(d)
         outside = Outside.of(self.posterior, self.posterior.mode, directions, self.generator)
-        guess = 4 * math.sqrt(float((self.posterior.covariance @ directions.T * directions.T).sum(axis=0).max()))
-        first = _solve(lambda r: float(outside.draw(r)[1].sum()), delta, guess)
+        widest = math.sqrt(float((self.posterior.covariance @ directions.T * directions.T).sum(axis=0).max()))
+        first = solve_radius(
+            lambda r: float(outside.draw(r)[1].sum()), delta, normal_radius(widest, len(directions), delta), widest
+        )
         error = self._boundary_error(outside, first)
         sizes = first * np.array([0.9, 0.97, 1.0, 1.03, 1.07, 1.12, 1.2, 1.35, 1.6, 2.2, 4.0, 9.0])
-        rises = np.array([*(spread(self.at, factor * s, _scales(self.at, s))[0] for s in sizes), math.inf])
-        moments = self.moments(outside, first)
+        rises = np.full(len(sizes) + 1, math.nan)  # found where a draw asks for them
+        rises[-1] = math.inf  # beyond the largest size, which no draw reaches
+        smooth = self.model.likelihood.smooth and not self.model.unknown_scale
+        moments = self.moments(outside, first) if smooth else _Moments(math.inf, math.inf)  # where Taylor's formula is used
         bottom = self._mean_bounds(factor * first * 1.1, moments, 2 * delta, _scales(self.at, first * 1.1))[1]
 
         def tail(radius: float) -> float:
             points, weight = outside.draw(radius)
             size = ((points - self.posterior.mode) @ directions.T).max(axis=1)
-            rise = rises[np.searchsorted(sizes, size)]  # infinite beyond the largest size, which no draw reaches
-            lifted = np.where(weight > 0, weight * np.exp(rise - bottom + error), 0.0)
+            place = np.searchsorted(sizes, size)
+            for k in np.unique(place[np.isnan(rises[place])]):
+                rises[k] = rise(self.at, factor * sizes[k], _scales(self.at, sizes[k]))
+            lifted = np.where(weight > 0, weight * np.exp(rises[place] - bottom + error), 0.0)
             scatter = math.sqrt(float(np.maximum((lifted**2).sum() - lifted.sum() ** 2 / len(lifted), 0)))
             return float(lifted.sum()) + CAUTION * scatter
 
-        radius = _solve(tail, delta, first)
+        radius = solve_radius(tail, delta, first, widest)
         scales = _scales(self.at, radius)
         if coupled:
             return self._coupled(radius, moments, delta, adjacency)
@@ -262,8 +246,8 @@ def literal_epsilon(
     at = setting(model, p, truth, truth)
     if particles is None:
         outside = Outside.of(posterior, truth, box_directions(model.parameters), generator)
-        guess = 4 * math.sqrt(float(np.diag(posterior.covariance).max()))
-        phi = _solve(lambda r: float(outside.draw(r)[1].sum()), delta, guess)
+        widest = math.sqrt(float(np.diag(posterior.covariance).max()))
+        phi = solve_radius(lambda r: float(outside.draw(r)[1].sum()), delta, 4 * widest, widest)
     else:
         cloud = (
             posterior.mode + generator.standard_normal((particles, model.parameters)) @ np.linalg.cholesky(posterior.covariance).T

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
-import sys
-from collections.abc import Callable, Iterator
+import pickle
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import singledispatch
 
@@ -15,13 +13,16 @@ import numpy as np
 from gibbsafe._types import JSON, Floats
 from gibbsafe.contamination.epsilon import instance_line, instance_regression
 from gibbsafe.contamination.epsilon.instance_line import LineInstance
+from gibbsafe.contamination.epsilon.instance_own import OwnInstance
 from gibbsafe.contamination.epsilon.instance_regression import RegressionInstance
 from gibbsafe.contamination.epsilon.suprema import setting
 from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedNormalMean, Records
+from gibbsafe.contamination.model.own import OwnModel
 from gibbsafe.contamination.model.regressions import ContaminatedRegression
 from gibbsafe.contamination.posterior.line import line_posterior
 from gibbsafe.contamination.posterior.posterior import laplace
-from gibbsafe.errors import PremiseError
+from gibbsafe.errors import ParameterError, PremiseError
+from gibbsafe.progress import counting_bar
 
 __all__ = ["METHODS", "Task", "epsilon_of", "run"]
 
@@ -41,22 +42,27 @@ class Task:
     adjacency: str
     particles: int | None = None
     data: tuple[Floats, Floats] | None = None
+    draws: int = 1
 
     def one(self, seed: np.random.SeedSequence) -> float:
-        """Simulate (or take) a data set, contaminate it, and return its ε̂."""
+        """Simulate (or take) a data set, contaminate it, and return its ε̂; without truth and data, of parameters of the prior.
+
+        Several draws of one posterior differ between two fixed data sets by the product of what one does: m·ε̂ at δ = m·δ̂.
+        """
         generator = np.random.default_rng(seed)
         clean: object = self.data
+        truth = self.truth
         if clean is None:
-            assert self.truth is not None
-            clean = self.model.simulate(self.n, self.truth, generator)
-        records = self.model.contaminate(clean, generator, truth=self.truth)
-        return epsilon_of(
+            truth = self.model.draw_prior(generator) if truth is None else truth
+            clean = self.model.simulate(self.n, truth, generator)
+        records = self.model.contaminate(clean, generator, truth=truth)
+        return self.draws * epsilon_of(
             self.model,
             records,
-            self.delta,
+            self.delta / self.draws,
             self.method,
             adjacency=self.adjacency,
-            truth=self.truth,
+            truth=truth,
             particles=self.particles,
             generator=generator,
         )
@@ -117,6 +123,17 @@ class _Case:
             return instance.gaussian(self.delta, self.adjacency)
         return instance.bound(self.delta, self.adjacency, coupled=method == "tight")
 
+    def own(self, model: OwnModel, method: str) -> float:
+        p, literal = model.p(len(self.records)), method == "paper"
+        records = self.records if literal else self.records.without_last()
+        posterior = laplace(model, records, p, self.truth)
+        centre = self.truth if literal and self.truth is not None else posterior.mode
+        instance = OwnInstance(model, posterior, p, centre, self.generator)
+        if literal:
+            return instance.literal(self.delta, self.particles or 1000, self.adjacency)
+        phi = instance.radius(self.delta)
+        return instance.coupled(phi, self.adjacency) if method == "tight" else instance.separate(phi, self.delta, self.adjacency)
+
     def _literal(self) -> JSON:
         return {"delta": self.delta, "particles": self.particles, "generator": self.generator, "adjacency": self.adjacency}
 
@@ -136,6 +153,11 @@ def _(model: ContaminatedRegression, case: _Case, method: str) -> float:
     return case.regression(model, method)
 
 
+@_epsilon.register
+def _(model: OwnModel, case: _Case, method: str) -> float:
+    return case.own(model, method)
+
+
 def _chunk(task: Task, seeds: list[np.random.SeedSequence]) -> list[float]:
     return [task.one(seed) for seed in seeds]
 
@@ -144,12 +166,13 @@ def run(task: Task, repeats: int, seed: int, *, workers: int = 1, progress: bool
     """Return ε̂ of every repeat, in order; repeat k has the k-th child of the seed, in whichever process it runs."""
     seeds = np.random.SeedSequence(seed).spawn(repeats)
     values: list[float] = []
-    with _bar(progress, repeats) as advance:
+    with counting_bar(progress, repeats, "data sets") as advance:
         if workers == 1:
             for child in seeds:
                 values.append(task.one(child))
                 advance(1)
             return np.array(values)
+        _require_importable(task)
         size = max(1, min(50, repeats // (4 * workers)))
         chunks = [seeds[start : start + size] for start in range(0, repeats, size)]
         # A fresh interpreter per worker: forking a process that holds threads may hang.
@@ -160,16 +183,9 @@ def run(task: Task, repeats: int, seed: int, *, workers: int = 1, progress: bool
     return np.array(values)
 
 
-@contextmanager
-def _bar(progress: bool | None, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that advances a bar on stderr (``True``, or ``None`` at a terminal), or does nothing."""
-    if progress is False or (progress is None and not sys.stderr.isatty()):
-        yield lambda steps: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("data sets"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("data sets", total=total)
-        yield lambda steps: bar.advance(task, steps)
+def _require_importable(task: Task) -> None:
+    """Refuse functions that another process cannot find."""
+    try:
+        pickle.dumps(task)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ParameterError("workers: other processes find functions of a module only, no lambdas; use workers=1") from error

@@ -22,7 +22,7 @@ from gibbsafe.contamination.model.models import ContaminatedModel, ContaminatedN
 from gibbsafe.contamination.model.regressions import ContaminatedRegression
 from gibbsafe.errors import PremiseError
 
-__all__ = ["Setting", "logistic_rise", "setting", "spread"]
+__all__ = ["Setting", "logistic_rise", "rise", "setting", "spread"]
 
 LogDensity: TypeAlias = Callable[[Floats, Floats], Floats]
 
@@ -143,26 +143,48 @@ def spread(at: Setting, reach: float, scales: tuple[float, float] | None = None)
     Closed forms for logistic labels and for Cauchy noise without contamination (±2 asinh(R/2s)); otherwise a search over one
     number, or two where g does not follow c. Normal noise without contamination has no finite answer.
     """
+    closed = _closed_spread(at, reach, scales)
+    if closed is not None:
+        return closed
+    low, high = scales or (at.reference_scale, at.reference_scale)
+    _, worst = _extremes(at, reach, low, high)
+
+    def fall(r: Floats, *rest: Floats) -> Floats:
+        v = at.shift_of(rest)
+        return at.log_k(r, v) - log_mixture(worst(r), at.log_g(r, v), at.p)
+
+    return rise(at, reach, scales), -max(_searched(at, fall, reach, high), 0.0)
+
+
+def rise(at: Setting, reach: float, scales: tuple[float, float] | None = None) -> float:
+    """Return the first of the two alone, at half the price."""
+    closed = _closed_spread(at, reach, scales)
+    if closed is not None:
+        return closed[0]
+    low, high = scales or (at.reference_scale, at.reference_scale)
+    best, _ = _extremes(at, reach, low, high)
+
+    def rising(r: Floats, *rest: Floats) -> Floats:
+        v = at.shift_of(rest)
+        return log_mixture(best(r), at.log_g(r, v), at.p) - at.log_k(r, v)
+
+    return max(_searched(at, rising, reach, high), 0.0)
+
+
+def _closed_spread(at: Setting, reach: float, scales: tuple[float, float] | None) -> tuple[float, float] | None:
     model = at.model
     if model.likelihood.labels:
         return _logistic_spread(at, reach)
     if at.p == 0 and (scales is None or math.isinf(model.likelihood.clean_spread(1.0, model.noise))):
         value = model.likelihood.clean_spread(reach, model.noise)
         return value, -value
-    low, high = scales or (at.reference_scale, at.reference_scale)
-    axes = at.axes(reach, max(high, at.reference_scale))
-    best, worst = _extremes(at, reach, low, high)
+    return None
 
-    def rise(r: Floats, *rest: Floats) -> Floats:
-        v = at.shift_of(rest)
-        return log_mixture(best(r), at.log_g(r, v), at.p) - at.log_k(r, v)
 
-    def fall(r: Floats, *rest: Floats) -> Floats:
-        v = at.shift_of(rest)
-        return at.log_k(r, v) - log_mixture(worst(r), at.log_g(r, v), at.p)
-
-    kinks = () if model.likelihood.smooth else (-reach, 0.0, reach)
-    return max(_largest(rise, axes, kinks), 0.0), -max(_largest(fall, axes, kinks), 0.0)
+def _searched(at: Setting, function: Callable[..., Floats], reach: float, widest: float) -> float:
+    """Return the largest value of a function of residual and shift, kinks of the likelihood included."""
+    axes = at.axes(reach, max(widest, at.reference_scale))
+    return _largest(function, axes, () if at.model.likelihood.smooth else (-reach, 0.0, reach))
 
 
 def _largest(function: Callable[..., Floats], axes: list[Floats], kinks: tuple[float, ...]) -> float:

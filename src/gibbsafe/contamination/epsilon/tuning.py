@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from gibbsafe._validate import count, positive
-from gibbsafe.contamination.epsilon.estimate import estimate_epsilon
+from gibbsafe.contamination.epsilon.estimate import Simulated, estimate_epsilon, simulate
+from gibbsafe.contamination.epsilon.quantiles import upper_order
 from gibbsafe.contamination.model.models import ContaminatedModel
 from gibbsafe.errors import PremiseError
 from gibbsafe.privacy import EstimatedPrivacy
 
-__all__ = ["Curve", "choose_n", "choose_rate", "epsilon_curve", "fitted_exponent"]
+__all__ = ["Curve", "choose_n", "choose_rate", "confirmed_n", "confirmed_rate", "epsilon_curve", "fitted_exponent"]
 
 
 def fitted_exponent(sizes: Sequence[float], epsilons: Sequence[float]) -> float:
@@ -69,10 +71,12 @@ def choose_rate(
     """Return the least contamination rate p with ε̂ ≤ epsilon at n records, and the estimate made with it.
 
     ε̂ falls with p at first; later the posterior widens as fast as a record's influence shrinks, so nothing more is gained. The
-    same seeds serve every p, so the search compares like with like. Refused where no p up to 0.9 is enough.
+    same seeds serve every p, so the search compares like with like: the estimate was chosen by, so publish one made anew
+    (`confirmed_rate`). Refused where no p up to 0.9 is enough.
     """
     target = positive("epsilon", epsilon)
 
+    @cache
     def at(logit: float) -> EstimatedPrivacy:
         return estimate_epsilon(replace(model, rate=1 / (1 + math.exp(-logit))), n, **options)
 
@@ -90,6 +94,7 @@ def choose_n(
     """Return the least n (to the search's resolution) with ε̂ ≤ epsilon under the model's own rate, and its estimate."""
     target = positive("epsilon", epsilon)
 
+    @cache
     def at(log_n: float) -> EstimatedPrivacy:
         return estimate_epsilon(model, math.ceil(math.exp(log_n)), **options)
 
@@ -101,3 +106,76 @@ def choose_n(
     if math.isnan(found):
         raise PremiseError(f"epsilon = {epsilon}: not reached with n = {largest}; allow more records or contaminate more")
     return math.ceil(math.exp(found)), at(found)
+
+
+#: Repeats and quantile of a search: their largest ε̂ stands for the quantile that is confirmed afterwards.
+QUICK: dict[str, Any] = {"repeats": 30, "quantile": 0.9, "confidence": 0.95}
+#: How often a choice is confirmed with new data sets; each try has its share of the doubt.
+TRIES = 3
+
+
+def _confirmed(
+    choose: Callable[[float], Any], simulated: Callable[[Any, int, float], Simulated], target: float, confidence: float, seed: int
+) -> tuple[Any, Simulated]:
+    """Choose by a quick search, then estimate anew from seeds that the search never saw, and again a little safer if above.
+
+    Whichever of the tries is kept, all of them together err with probability at most 1 − confidence: each is at 1 − (1−c)/3.
+    """
+    level, aim = 1 - (1 - confidence) / TRIES, 0.97 * target
+    for k in range(1, TRIES + 1):
+        chosen = choose(aim)
+        found = simulated(chosen, seed + k, level)
+        if found.estimate.epsilon <= target:
+            return chosen, found
+        aim *= 0.97 * target / found.estimate.epsilon
+    raise PremiseError(
+        f"epsilon = {target:g}: not met by the choice in {TRIES} estimates with new data sets "
+        f"(the last is {found.estimate.epsilon:.4g}); name the rate, or use more records"
+    )
+
+
+def confirmed_rate(
+    model: ContaminatedModel,
+    n: int,
+    epsilon: float,
+    *,
+    repeats: int = 1000,
+    quantile: float = 0.99,
+    confidence: float = 0.95,
+    seed: int = 0,
+    **options: Any,
+) -> tuple[float, Simulated]:
+    """Return a rate found by a quick `choose_rate`, and an estimate with it from data sets that the choice never saw."""
+    delta = options.pop("delta", None)
+
+    def choose(aim: float) -> float:
+        return choose_rate(model, n, aim, steps=4, seed=seed, delta=delta, **QUICK, **options)[0]
+
+    def simulated(rate: float, fresh: int, level: float) -> Simulated:
+        return simulate(replace(model, rate=rate), n, delta, repeats, quantile, confidence=level, seed=fresh, **options)
+
+    upper_order(repeats, quantile, 1 - (1 - confidence) / TRIES)  # too few repeats are refused before a search
+    return _confirmed(choose, simulated, positive("epsilon", epsilon), confidence, seed)
+
+
+def confirmed_n(
+    model: ContaminatedModel,
+    epsilon: float,
+    *,
+    repeats: int = 1000,
+    quantile: float = 0.99,
+    confidence: float = 0.95,
+    seed: int = 0,
+    **options: Any,
+) -> tuple[int, Simulated]:
+    """Return the number of records found by a quick `choose_n`, and an estimate with it from new data sets."""
+    delta = options.pop("delta", None)
+
+    def choose(aim: float) -> int:
+        return choose_n(model, aim, steps=4, seed=seed, delta=delta, **QUICK, **options)[0]
+
+    def simulated(n: int, fresh: int, level: float) -> Simulated:
+        return simulate(model, n, delta, repeats, quantile, confidence=level, seed=fresh, **options)
+
+    upper_order(repeats, quantile, 1 - (1 - confidence) / TRIES)
+    return _confirmed(choose, simulated, positive("epsilon", epsilon), confidence, seed)

@@ -37,6 +37,12 @@ class Likelihood(ABC):
     def log_f(self, x: Floats, u: Floats, scale: Floats | float = 1.0) -> Floats:
         """Return log f(x; u, s)."""
 
+    def f(self, x: Floats, u: Floats, scale: Floats | float = 1.0) -> Floats:
+        """Return f(x; u, s), a new array."""
+        log_f = self.log_f(x, u, scale)
+        with np.errstate(under="ignore"):
+            return np.exp(log_f, out=log_f)
+
     @abstractmethod
     def ratios(self, x: Floats, u: Floats, scale: float = 1.0) -> tuple[Floats, Floats, Floats, Floats]:
         """Return f⁽ʲ⁾/f for j = 1…4."""
@@ -101,9 +107,11 @@ class NormalNoise(Likelihood):
 
     def log_f(self, x: Floats, u: Floats, scale: Floats | float = 1.0) -> Floats:
         """Return the normal log density."""
-        r = (x - u) / scale
-        value: Floats = -0.5 * r * r - np.log(scale) - 0.5 * math.log(2 * math.pi)
-        return value
+        r = np.asarray((x - u) / scale)
+        r *= r
+        r *= -0.5
+        r -= np.log(scale) + 0.5 * math.log(2 * math.pi)
+        return r
 
     def ratios(self, x: Floats, u: Floats, scale: float = 1.0) -> tuple[Floats, Floats, Floats, Floats]:
         """Return Hermite polynomials of the residual."""
@@ -133,9 +141,21 @@ class CauchyNoise(Likelihood):
 
     def log_f(self, x: Floats, u: Floats, scale: Floats | float = 1.0) -> Floats:
         """Return the Cauchy log density."""
-        r = (x - u) / scale
-        value: Floats = -np.log(math.pi * np.asarray(scale)) - np.log1p(r * r)
-        return value
+        r = np.asarray((x - u) / scale)
+        r *= r
+        r += 1.0
+        with np.errstate(over="ignore"):
+            np.log(r, out=r)
+        r += np.log(math.pi * np.asarray(scale))
+        return np.negative(r, out=r)
+
+    def f(self, x: Floats, u: Floats, scale: Floats | float = 1.0) -> Floats:
+        """Return the Cauchy density, without a logarithm."""
+        r = np.asarray((x - u) / scale)
+        r *= r
+        r += 1.0
+        r *= math.pi * np.asarray(scale)
+        return np.divide(1.0, r, out=r)
 
     def ratios(self, x: Floats, u: Floats, scale: float = 1.0) -> tuple[Floats, Floats, Floats, Floats]:
         """Return f⁽ʲ⁾/f from the derivatives of (1 + r²)⁻¹."""
@@ -176,6 +196,10 @@ class LogisticLabel(Likelihood):
         """Return −log(1 + e^(∓u))."""
         return -np.logaddexp(0, (1 - 2 * np.asarray(x)) * u)
 
+    def f(self, x: Floats, u: Floats, scale: Floats | float = 1.0) -> Floats:
+        """Return 1/(1 + e^(∓u)), without a logarithm."""
+        return np.asarray(special.expit((2 * np.asarray(x) - 1) * u))
+
     def ratios(self, x: Floats, u: Floats, scale: float = 1.0) -> tuple[Floats, Floats, Floats, Floats]:
         """Return f⁽ʲ⁾/f of the logistic function, with the label's sign."""
         y = 2 * np.asarray(x) - 1
@@ -211,8 +235,10 @@ class AsymmetricLaplace(Likelihood):
     def log_f(self, x: Floats, u: Floats, scale: Floats | float = 1.0) -> Floats:
         """Return the log density."""
         r = (x - u) / scale
-        value: Floats = math.log(self.tau * (1 - self.tau)) - np.log(scale) - np.maximum(self.tau * r, (self.tau - 1) * r)
-        return value
+        steep = np.asarray(np.where(r < 0, 1 - self.tau, -self.tau))
+        steep *= r
+        steep += math.log(self.tau * (1 - self.tau)) - np.log(scale)
+        return steep
 
     def ratios(self, x: Floats, u: Floats, scale: float = 1.0) -> tuple[Floats, Floats, Floats, Floats]:
         """Return powers of the slope: the kink has no density of its own."""

@@ -110,15 +110,62 @@ class ContaminatedModel:
         if self.contamination is not None:
             if not isinstance(self.contamination, Density):
                 fail("contamination", self.contamination, "a density of gibbsafe.contamination, or None")
-            self.likelihood.check_tails(self.contamination, unknown_scale=self.unknown_scale, scale=self.noise)
+            self._check_tails()
         elif self.rate is not None:
             fail("rate", self.rate, "absent where there is no contaminating density")
+
+    def _check_tails(self) -> None:
+        assert self.contamination is not None
+        self.likelihood.check_tails(self.contamination, unknown_scale=self.unknown_scale, scale=self.noise)
 
     def p(self, n: int) -> float:
         """Return the contamination rate for n records."""
         if self.contamination is None:
             return 0.0
         return default_rate(n) if self.rate is None else self.rate
+
+    # -- what estimates ask ------------------------------------------------------------------------------------------
+
+    def check_method(self, method: str) -> None:
+        """Refuse a method that is not known for this model."""
+
+    def method_name(self, method: str) -> str:
+        """Return what an estimate by a method is called."""
+        return method
+
+    def method_note(self, method: str, usual: str) -> str:
+        """Return what is said of a method."""
+        return usual
+
+    def notes(self, method: str) -> tuple[str, ...]:
+        """Return what limits an estimate besides its method."""
+        return ()
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the parameters: the mean, or the intercept and the covariates in order; log_scale last."""
+        columns = ("intercept", *(f"w{k}" for k in range(1, self.dimension)))
+        return (*columns, *(("log_scale",) if self.unknown_scale else ()))
+
+    @property
+    def covariate_count(self) -> int:
+        """Number of covariates of a record, the constant included."""
+        return self.dimension
+
+    @property
+    def labels(self) -> bool:
+        """Whether records are labels 0 and 1."""
+        return self.likelihood.labels
+
+    @property
+    def density_name(self) -> str:
+        """The contaminating density in words."""
+        return "none" if self.contamination is None else self.contamination.describe()
+
+    def draw_prior(self, generator: np.random.Generator) -> Floats:
+        """Return parameters drawn from the prior."""
+        theta = self.prior_mean + self.prior_scale * generator.standard_normal(self.dimension)
+        return np.append(theta, generator.standard_normal()) if self.unknown_scale else theta
 
     # -- records -----------------------------------------------------------------------------------------------------
 
@@ -141,16 +188,22 @@ class ContaminatedModel:
 
     def read(self, data: object) -> tuple[Floats, Floats]:
         """Return a curator's records as (x, w), refused where they leave the declared space."""
-        x, w = data if isinstance(data, tuple) else (data, None)
-        x = np.asarray(x, dtype=np.float64)
-        w = np.ones((len(x), 1)) if w is None and self.dimension == 1 else np.asarray(w, dtype=np.float64)
-        if x.ndim != 1 or w.shape != (len(x), self.dimension):
-            raise DomainError(f"data: expected x of shape (n,) and covariates of shape (n, {self.dimension})")
+        many = self.covariate_count
+        if isinstance(data, tuple) and len(data) != 2:
+            raise DomainError(f"data: {len(data)} arrays, but records are x, or a pair (x, w)")
+        try:
+            x, w = (np.asarray(each, dtype=np.float64) for each in (data if isinstance(data, tuple) else (data, np.nan)))
+        except (TypeError, ValueError):
+            raise DomainError("data: not arrays of numbers") from None
+        if w.ndim == 0 and many == 1:
+            w = np.ones((x.size, 1))
+        if x.ndim != 1 or w.shape != (len(x), many):
+            raise DomainError(f"data: expected x of shape (n,) and covariates of shape (n, {many})")
         if not (np.isfinite(x).all() and np.isfinite(w).all()):
             raise DomainError("data: records must be finite")
         if not (np.abs(w) <= 1).all():
             raise DomainError("data: a covariate lies outside [−1, 1], its declared bound; scale the columns by public bounds")
-        if self.likelihood.labels and not np.isin(x, (0.0, 1.0)).all():
+        if self.labels and not np.isin(x, (0.0, 1.0)).all():
             raise DomainError("data: labels must be 0 or 1")
         return x, w
 
@@ -166,7 +219,7 @@ class ContaminatedModel:
             return Records(x, w, np.zeros(len(x)))
         if self.contamination.follows_truth and truth is None:
             raise PremiseError("contamination: this density follows the unknown truth; it exists for reproduction only")
-        centre = w @ (np.zeros(self.dimension) if truth is None else truth[: self.dimension])
+        centre = np.zeros(len(x)) if truth is None or not self.contamination.follows_truth else w @ truth[: self.dimension]
         replaced = generator.random(len(x)) < self.p(max(len(x), 2))
         x = np.array(x)
         x[replaced] = self.contamination.sample(generator, centre[replaced])
@@ -187,6 +240,20 @@ class ContaminatedModel:
         """Return log f(x; u)."""
         return self.likelihood.log_f(x, u, self.noise if scale is None else scale)
 
+    def f(self, x: Floats, u: Floats, scale: Floats | float | None = None) -> Floats:
+        """Return f(x; u)."""
+        return self.likelihood.f(x, u, self.noise if scale is None else scale)
+
+    def log_f_at(self, x: Floats, w: Floats, thetas: Floats) -> Floats:
+        """Return log f of records (rows) at parameter vectors (columns)."""
+        coefficients, scales = self.split(thetas)
+        return self.log_f(x[:, None], w @ coefficients.T, scales)
+
+    def f_at(self, x: Floats, w: Floats, thetas: Floats) -> Floats:
+        """Return f of records (rows) at parameter vectors (columns), a new array."""
+        coefficients, scales = self.split(thetas)
+        return self.f(x[:, None], w @ coefficients.T, scales)
+
     def log_k(self, x: Floats, u: Floats, log_g: Floats, p: float, scale: Floats | float | None = None) -> Floats:
         """Return log k_p(x; u)."""
         return log_mixture(self.log_f(x, u, scale), log_g, p)
@@ -204,8 +271,7 @@ class ContaminatedModel:
 
     def describe(self) -> str:
         """Return the data model in words."""
-        g = "none" if self.contamination is None else self.contamination.describe()
-        return f"{self.name}, {self.parameters} parameter(s), contamination: {g}"
+        return f"{self.name}, {self.parameters} parameter(s), contamination: {self.density_name}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,6 +312,18 @@ class ContaminatedNormalMean(ContaminatedModel):
         if self.truncated and isinstance(self.contamination, Density) and not isinstance(self.contamination, Truncated):
             assert self.space is not None
             object.__setattr__(self, "contamination", Truncated(self.contamination, *self.space))
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The mean."""
+        return ("mean",)
+
+    def draw_prior(self, generator: np.random.Generator) -> Floats:
+        """Return a mean from the prior, within the parameter bounds."""
+        low, high = self.parameter_bounds or (-math.inf, math.inf)
+        ends = special.ndtr((np.array([low, high]) - self.prior_mean) / self.prior_scale)
+        quantile = ends[0] + (ends[1] - ends[0]) * generator.random()
+        return np.array([np.clip(self.prior_mean + self.prior_scale * special.ndtri(quantile), low, high)])
 
     @property
     def truncation(self) -> tuple[float, float] | None:

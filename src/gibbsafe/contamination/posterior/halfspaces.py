@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import special
@@ -42,6 +42,7 @@ class Outside:
     choice: Floats
     level: Floats
     normals: Floats
+    drawn: dict[float, tuple[Floats, Floats]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -57,7 +58,12 @@ class Outside:
         return cls(posterior, centre, directions, total, choice, generator.random(draws), generator.standard_normal((draws, d)))
 
     def draw(self, radius: float) -> tuple[Floats, Floats]:
-        """Return points outside, and weights whose sum estimates the posterior mass there."""
+        """Return points outside, and weights whose sum estimates the posterior mass there; each radius is drawn once."""
+        if radius not in self.drawn:
+            self.drawn[radius] = self._draw(radius)
+        return self.drawn[radius]
+
+    def _draw(self, radius: float) -> tuple[Floats, Floats]:
         covariance = self.posterior.covariance
         v = self.directions
         image = v @ covariance

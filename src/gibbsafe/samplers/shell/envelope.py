@@ -1,42 +1,20 @@
 """Provable lower bounds of the potential on shells s ∈ (lo, hi], as Gaussian upper bounds of the density.
 
-A shell's bound is log density ratio −(U(θ) − U(t)) ≤ a + ℓᵀv − ½ vᵀQv with Q positive definite. Notation of `moments`;
-ψ(r) = ½ − (e^{−r} + r − 1)/r² is increasing and concave with ψ(0) = 0.
+A shell's bound is −(U(θ) − U(t)) ≤ a + ℓᵀv − ½ vᵀQv with Q positive definite. Notation of `sums`; ψ(r) = ½ − (e^{−r} + r − 1)/r².
+The bounds and their proofs are lemmas of `docs/samplers.md`:
 
-1. **Taylor bound** (κ₄). f(u+a) − f − f′a ≥ ½wa² − |f‴||a|³/6 − κ₄wa⁴/24 and |a_i| ≤ |y_i| hi on the shell, so the potential
-   lies above its quadratic less vᵀBv, B = (hi/6) Σ β|f‴_i||y_i| y_i y_iᵀ + (κ₄hi²/24) Σ β w_i |y_i|² y_i y_iᵀ: a = 0, ℓ = −g,
-   Q = I − 2B. **Gram bound**: the same with B(r), the sharpest such matrix, summed at a few radii r ≥ hi. **Prior**: Q = P.
-2. **Fourth-moment bound** (any κ, q from `fourth`). With σ = vᵀ(I−P)v, Jensen (weights β w_i a_i²) and Cauchy–Schwarz bound the
-   loss of curvature by h(σ) = σψ(κ√q hi²/√σ), which is concave in σ: a = h(σ₀) − h'(σ₀)σ₀, Q = I − 2h'(σ₀)(I − P), h' ≤ ½.
-3. **Cubic bound** (κ₄). The Taylor polynomial of degree three, C(v) = s²cᵀv + C₀(v), is kept; only its remainder, at most
-   (κ₄/24) Σ β w_i a_i⁴, is bounded. On the shell s² = m ± Δ with m, Δ = (hi² ± lo²)/2, so
-   s²cᵀv ≥ m cᵀv − Δ|cᵀv| and |cᵀv| ≤ ½(|c| + (cᵀv)²/|c|); |C₀(v)| ≤ |Fᵀv| |svec(vvᵀ)| ≤ ½(η vᵀFFᵀv + hi⁴/η) for any η > 0;
-   Σ β w_i a_i⁴ ≤ hi² vᵀGv, and ≤ q hi⁴ once q is known.
-4. **Ray bound** (κ₄, q). Far out the cubic and quartic outgrow the quadratic, but the data's part
-   E(v) = U(θ) − U(t) − gᵀv − ½vᵀPv is convex: beyond a radius r ≤ lo it lies above its tangent along the ray. With v₀ = v/ρ,
-   ρ = s/r, D = I − P and R(v) = (κ₄/24) Σ β w_i a_i⁴, integrating f″(u+x) ≥ w + f‴x − κ₄wx²/2 twice and once gives
-
-       E(v₀) ≥ ½v₀ᵀDv₀ + C(v₀) − R(v₀),        r ∂E/∂s ≥ v₀ᵀDv₀ + 3C(v₀) − 4R(v₀)        at s = r,
-
-   so E(v) ≥ (ρ−½)ρ⁻² vᵀDv + (3ρ−2)C(v₀) − (4ρ−3)R(v₀) + K. The first factor falls in ρ, so its value at hi serves the shell;
-   (3ρ−2)C(v₀) = (3−2/ρ)r² (cᵀv + C₀(v)/s²) is bounded as above with (3−2/ρ)r² in place of s²; and R(v₀) ≤ (κ₄/24) q r⁴.
-   K is what is left of the curvature: f″(u+a) ≥ we^{−κ|a|}, Jensen and Cauchy–Schwarz give ∂²E/∂s² ≥ de^{−τs} with d the least
-   eigenvalue of D and τ = κ√(q/d), hence K = de^{−τr}Δ²(½ − ψ(τΔ)) at Δ = lo − r. The best r, where the tangent is steepest
-   in a typical direction, serves all shells beyond it.
-
-5. **Assured bound** (κ alone). f″(u+a) ≥ we^{−κ|a|} gives f(u+a) − f − f′a ≥ wa²(½ − ψ(κ|a|)), and |a_i| ≤ max|y_i| hi on the
-   shell: Q = P + (1 − 2ψ(κ max|y_i| hi))D. Weaker than the others where they are good, but never bad: what it costs at worst is
-   known before any data (`shell_work`).
+- S1, *Taylor* and *Gram* (κ₄): the quadratic less what third and fourth derivatives can take from it; *prior*: Q = P.
+- S2, *fourth moment* (any κ, q from `fourth_moment`): curvature lost is at most h(σ) = σψ(κ√q hi²/√σ), concave in σ = vᵀ(I−P)v.
+- S3, *cubic* (κ₄): the third derivative C(v) = s²cᵀv + C₀(v) is kept, on the shell s² = m ± Δ.
+- S4, *ray* (κ₄, q): beyond a radius r the data's part lies above its tangent along the ray; K is what is left of the curvature.
+- S5, *assured* (κ alone): never bad; what it costs at worst is known before any data (`work`).
+- S6: beyond the last shell U(θ) − U(t) ≥ c s.
 
 Every bound holds; which one a shell uses decides only how often proposals are accepted, so the choice may look at the data.
 
-Beyond the last shell, at radius R, convexity along rays makes (U(θ) − U(t))/s nondecreasing in s, so U(θ) − U(t) ≥ c s with
-c R the least value of the last shell's bound on |v| = R.
-
-**Rounding** (`docs/samplers.md`, rounding lemma). D is what was summed, less its error: every formula above holds with D − eI in
-place of I − P and Q = P + D − … in place of I − …. Errors of the other sums are added to what they bound, and a bound's constant
-holds the headroom of its shell: what rounding can do, anywhere on it, to the gradient, to this bound and to the rise it is
-compared with. Each shell's mass counts its own headroom, so that proposals follow the envelope that they are judged by.
+**Rounding** (rounding lemma, §2 and §3). D is what was summed, less its error: every formula holds with D − eI in place of
+I − P and Q = P + D − … in place of I − …. Errors of the other sums are added to what they bound, and a bound's constant holds the
+headroom of its shell. Each shell's mass counts its headroom, so that proposals follow the envelope that they are judged by.
 """
 
 from __future__ import annotations

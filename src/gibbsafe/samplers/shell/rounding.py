@@ -2,7 +2,7 @@
 
 u = 2⁻⁵³. A sum of k terms in any order errs by at most about k·u of the sum of their sizes, a product z·θ of p terms by
 (p+1)u|z||θ|. Every constant here is such a count times sizes that one pass over the records has added up, in the notation of
-`moments`: computed quantities lie within these errors of those that belong to the exact t, W and records.
+`sums`: computed quantities lie within these errors of those that belong to the exact t, W and records.
 """
 
 from __future__ import annotations

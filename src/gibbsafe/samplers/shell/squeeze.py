@@ -1,25 +1,13 @@
 """Two-sided bounds of the potential that touch no data: most proposals are accepted or rejected by them alone.
 
-Notation of `moments`; Y = max|y_i|. With the third derivative C(v) = (β/6) Σ f‴_i a_i³ kept exactly,
+Notation of `sums`; Y = max|y_i|, E_m(r) = 1 + (e^r − 1)/(m+1). With the third derivative C(v) = (β/6) Σ f‴_i a_i³ kept exactly,
+Q₄(v) = Σ β w_i a_i⁴ and S(v) = Σ β f⁗_i a_i⁴ (lemma S7 of `docs/samplers.md`),
 
-    U(θ) − U(t) = gᵀv + ½s² + C(v) + R(v),    −(κ₄/24) Q₄ ≤ R ≤ (K₄⁺/24) E₄(κYs) Q₄,    Q₄(v) = Σ β w_i a_i⁴.
+    U(θ) − U(t) = gᵀv + ½s² + C(v) + R(v),    −(κ₄/24) Q₄ ≤ R ≤ (K₄⁺/24) E₄(κYs) Q₄,    |R − S/24| ≤ (K₅/120) E₅(κYs) Y s Q₄.
 
-The left side integrates f″(u+x) ≥ f″ + f‴x − κ₄f″x²/2. The right: f⁗ ≤ K₄⁺f″ and f″(u+x) ≤ e^{κ|x|}f″(u) give
-R ≤ K₄⁺ Σ β w_i a_i⁴/6 ∫₀¹(1−t)³e^{κ|a_i|t}dt, and e^{rt} ≤ 1 + t(e^r − 1) (a chord of a convex function) gives, for any order m,
-
-    m ∫₀¹ (1−t)^{m−1} e^{rt} dt ≤ E_m(r) = 1 + (e^r − 1)/(m+1),    increasing in r, and |a_i| ≤ Ys.
-
-Keeping the fourth derivative too, S(v) = Σ β f⁗_i a_i⁴, the same argument with |f⁗′| ≤ K₅f″ and |a_i|⁵ ≤ Ys a_i⁴ gives
-
-    |R − S/24| ≤ (K₅/120) E₅(κYs) Y s Q₄,
-
-smaller by about Ys/5. Both hold; the sharper is used at each point and on each side. Q₄ and S are quadratic forms in svec(vvᵀ),
-p⁴/4 operations instead of n·p. Where their sums do not pay, Q₄ is at most s² vᵀGv, G = Σ β w_i |y_i|² y_i y_iᵀ.
-
-**Rounding** (`rounding`, and the rounding lemma of `docs/samplers.md`). The quadratic is that of the measured curvature,
-½vᵀ(P + D)v, and may be off by ½(e + η)s², the gradient by its own error times s, the cubic and quartic by (κ + K₄Ys)s³ times
-what a product y_i may be off by and 2⁻³⁰Y (a million roundings), and by K₄s³Y and K₅s⁴Y² times the predictors' error. All are
-added on both sides.
+All hold; the sharper is used at each point and on each side. Q₄ and S are quadratic forms in svec(vvᵀ), p⁴/4 operations instead
+of n·p. Where their sums do not pay, Q₄ is at most s² vᵀGv, G = Σ β w_i |y_i|² y_i y_iᵀ. Rounding (`rounding`; rounding lemma, §4)
+is added on both sides.
 """
 
 from __future__ import annotations

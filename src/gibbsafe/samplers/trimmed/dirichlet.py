@@ -2,21 +2,9 @@
 
 The target has density ∝ Π_s θ_s^{a_s − 1} on θ_s ≥ e, Σθ_s = 1. For any rate λ it is the law of independent gammas of shapes a_s
 and rate λ, each trimmed to θ_s ≥ e, given that they add up to 1. So: draw all but one of them, the *pivot* p, let θ_p be what is
-left, and accept with probability h(θ_p)/max h, where h(θ) = θ^{a_p − 1}e^{−λθ} on θ ≥ e. The envelope's mass is log-convex in λ,
-and λ is taken near its minimum, where the mean of the others and the mode of the pivot add up to 1.
-
-**Expected number of proposals, for every data set** (S states, q of them with a_s < 1):
-
-- All a_s ≥ 1: every trimmed gamma is log-concave, and so is their sum X. With λ such that E X = 1 the acceptance is
-  f_X(1)/max h ≥ (1/(e√12 σ_X))·σ_p ≥ 1/(e√(12S)), since a log-concave density is at least 1/(e√12 σ) at its mean and at most 1/σ
-  anywhere, and the pivot of largest shape has the largest variance (gammas are ordered by dispersion, also beyond e).
-- Shapes below 1 have hazard at least λ, hence variance at most 1/λ², while shapes from 1 on have hazard at most λ and so have
-  their sum P: f_P(x + y) ≥ f_P(x)e^{−λy}. Centring P one √(2q)/λ lower and Chebyshev's inequality for the others give
-  acceptance ≥ ½ e^{−2√(2q)}/(e√(12S)).
-- No shape from 1 on: since Σθ_i = 1, the target is the sum over i of the targets with a_i raised by one, each with pivot i. The
-  envelopes' masses are known, so their mixture is an envelope, and the second bound holds for each.
-
-The bounds depend on S alone; what is seen in practice is between 0.1 and 0.9. Nothing is truncated and no table is made.
+left, and accept with probability h(θ_p)/max h, where h(θ) = θ^{a_p − 1}e^{−λθ} on θ ≥ e; λ is taken where the envelope's mass is
+least. With S states, q of them with a_s < 1, the expected number of proposals is at most e√(12S), times 2e^{2√(2q)} if q > 0, for
+every data set (lemma S8 of `docs/samplers.md`). Nothing is truncated and no table is made.
 """
 
 from __future__ import annotations

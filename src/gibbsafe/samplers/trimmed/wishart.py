@@ -1,25 +1,14 @@
 """Exact draws of precision matrices of up to three columns, density ∝ |A|^k e^{−tr(WA)/2} between two multiples of the identity.
 
 With W diagonal (else rotate by its eigenvectors: the set c₁I ≤ A ≤ c₂I does not change) and k ≥ 0, let a_i be the diagonal of A.
-A is in the set exactly if A − c₁I and c₂I − A are non-negative definite. Each of the three matrices A, c₂I − A, A − c₁I is its
-diagonal D times a correlation matrix, D^{1/2} R D^{1/2}, and its determinant is |D||R|. So, given the diagonal, the mass of the
-other entries, with density (|A|/Πa_i)^k on the set, is at most each of
+Given the diagonal, the mass of the other entries is at most each of
 
     Π a_i^h · C(k),   Π (c₂−a_i)^h · C(0),   Π (a_i−c₁)^h · C(0),       h = (d−1)/2, C(k) = ∫ |R|^k dR over correlation matrices.
 
-Each bound is a product of log-concave functions: propose the diagonal from Π a_i^k e^{−w_i a_i/2} times it, then R by its partial
+Each is a product of log-concave functions: propose the diagonal from Π a_i^k e^{−w_i a_i/2} times it, then R by its partial
 correlations, which are independent betas (Lewandowski, Kurowicka and Joe 2009), and accept if A is in the set and, for the last
-two, with probability (|A|/Πa_i)^k. The envelope of least mass is used.
-
-**Expected number of tries, for every data set.** Two columns: the mass of the one other entry is at least a constant times the
-least of the three bounds, each is a product of square roots of concave functions, and under a log-concave law a concave function
-is seldom far below its mean; so with probability ½ all three are at least a constant times their means, and the acceptance is at
-least a constant, whatever W, k and the trim (0.45 is the least ever seen). Three columns: with the first envelope an entry is
-proposed on the scale of √(c₁c₂/k) or more. Where both its diagonal entries pile up at one trim point it has to be of the order of
-1/k; unless all three pile up there, and then the envelope of that side serves, this holds for one entry and costs 1/√k. A weight
-w far beyond 2k/c₁ costs as much again as it is beyond, and records of norm R keep it below 2kR² and the prior's: the acceptance
-falls at worst like 1/(√k·max(1, R²c₁)), which is bounded by public numbers. From four columns on the powers grow, and such
-matrices are not drawn here.
+two, with probability (|A|/Πa_i)^k. The envelope of least mass is used. Proof, and the number of tries for every data set: lemma
+S9 of `docs/samplers.md`.
 """
 
 from __future__ import annotations
