@@ -3,7 +3,7 @@
 from gibbsafe.population.choice import intervals, population
 from gibbsafe.population.family import family_intervals
 from gibbsafe.population.gibbs import gibbs_intervals
-from gibbsafe.population.overview import Overview, overview
+from gibbsafe.population.overviews import Overview, overview
 from gibbsafe.population.posterior import Population
 from gibbsafe.population.result import Intervals
 
