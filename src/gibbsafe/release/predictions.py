@@ -46,7 +46,7 @@ def predicted(model: Model, features: object, draws: Floats, level: float, what:
     """Return predictions of a linear model by draws in the user's units, with intervals of the given level."""
     share = open_probability("interval", level)
     classes = isinstance(model, PredictsProbabilities)
-    if not isinstance(model, PredictsOutcomes) or not isinstance(model, LinearModel) or classes != (what == "predict_proba"):
+    if not isinstance(model, LinearModel) or not isinstance(model, PredictsOutcomes) or classes != (what == "predict_proba"):
         use = "ask predict_proba(rows, interval=...)" if classes else "ask without interval="
         raise GibbsafeError(f"{what}: intervals are not defined for the model {model.name}; {use}")
     rows, scaled = model.encode_features(features), model.from_original(draws).T
