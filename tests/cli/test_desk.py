@@ -165,7 +165,9 @@ def test_query_answers_means_intervals_predictions_and_synthetic_rows(run, desk)
     assert run("release", "study.toml", "--data", "table.csv", "-q")[0] == 0
     document = as_json(run("query", "release.json", "--level", 0.8, "--json"))
     assert set(document["mean"]) == {"age", "ward=a", "ward=b", "ward=?", "intercept"}
-    assert document["intervals"]["level"] == 0.8
+    assert document["of"] == "draws"  # two draws of five parameters
+    assert document["intervals"] is None
+    assert "plan an estimate" in document["notes"][0]
     assert "ward=b" in run("query", "release.json")[1]
     assert run("query", "release.json", "--predict", "table.csv", "--out", "p.csv", "-q")[0] == 0
     with open("p.csv") as file:
@@ -178,6 +180,36 @@ def test_query_answers_means_intervals_predictions_and_synthetic_rows(run, desk)
     synthetic = as_json(run("query", "release.json", "--simulate", 40, "--features", "table.csv", "--json"))
     assert len(synthetic["rows"]) == 40
     assert run("query", "release.json", "--simulate", 5, "--predict", "table.csv")[0] == 2
+
+
+def test_query_tells_of_the_true_parameter(run, desk, refused):
+    study = Path("study.toml")
+    study.write_text(study.read_text().replace("draws = 2", 'purpose = "estimate"\nuncertainty = 0.4'))
+    assert run("release", "study.toml", "--data", "table.csv", "-q")[0] == 0
+    document = as_json(run("query", "release.json", "--level", 0.8, "--json"))
+    names = set(document["mean"])
+    assert (document["of"], document["draws"], document["intervals"]["level"]) == ("population", 1000, 0.8)
+    for key in ("sd", "positive", "decided_by_data"):
+        assert set(document[key]) == names
+    text = run("query", "release.json")[1]
+    for words in ("the true parameter", "mean", "sd", "90% from", "P(>0)", "by data"):
+        assert words in text
+    raw = as_json(run("query", "release.json", "--of", "draws", "--json"))
+    assert (raw["of"], raw["draws"], raw["sd"], raw["intervals"]) == ("draws", 1, None, None)
+    assert "must be one of population, draws" in refused("query", "release.json", "--of", "truth")
+    assert run("query", "release.json", "--predict", "table.csv", "--out", "p.csv", "-q")[0] == 0
+    with open("p.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert all(float(row["lower"]) <= float(row["upper"]) for row in rows)
+
+
+@pytest.mark.parametrize("line", ["uncertainty = 1.0", 'uncertainty = "much"', 'loss = "hinge"', 'mechanism = "magic"'])
+def test_options_of_estimates_are_refused_before_anything_is_charged(run, desk, refused, line):
+    study, before = Path("study.toml"), gs.ledger.account("ledger.db#clinic").entries()
+    study.write_text(study.read_text().replace("draws = 2", f'purpose = "estimate"\n{line}'))
+    assert line.split(" ")[0] in refused("release", "study.toml", "--data", "table.csv", "-q")
+    assert not Path("release.json").exists()
+    assert gs.ledger.account("ledger.db#clinic").entries() == before
 
 
 def test_query_simulates_records_of_a_mean(run, tmp_path, monkeypatch):

@@ -99,6 +99,19 @@ def test_probabilities_are_averaged_over_draws():
     np.testing.assert_allclose(np.exp(estimator.predict_log_proba(X)), estimator.predict_proba(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("cls", CLASSES[:3])
+def test_intervals_come_when_asked_for(cls):
+    X, y = records(cls, 2000)
+    estimator = make(cls, bounds=(-1, 1), uncertainty=0.4, random_state=1)
+    assert not hasattr(estimator, "intervals_")
+    estimator.fit(X, y)
+    assert sum((estimator.plan_.scores.moment, estimator.plan_.scores.facts, estimator.plan_.scores.point)) == pytest.approx(0.4)
+    assert estimator.intervals_.names == estimator.population_.names == ("x0", "x1", "x2", "intercept")
+    assert estimator.intervals_.covers(estimator.population_.mean).all()
+    assert np.ravel(estimator.coef_) == pytest.approx(estimator.release_.draws[0, :3])
+    assert make(cls, bounds=(-1, 1), uncertainty=0).fit(X, y).plan_.scores.point == 0
+
+
 def test_number_of_rows_is_private_under_add_remove():
     X, y = records(PrivateLogisticRegression)
     estimator = PrivateLogisticRegression(radius=1.0, adjacency="add-remove", random_state=0)
@@ -194,6 +207,8 @@ def test_public_scaler_maps_clips_and_returns():
 # -- refusals --------------------------------------------------------------------------------------------------------
 
 BAD_OPTIONS = [
+    (PrivateLogisticRegression, {"uncertainty": 1.0}, "uncertainty = 1.0"),
+    (PrivateHuberRegressor, {"uncertainty": "much"}, "uncertainty = 'much'"),
     (PrivateLogisticRegression, {"epsilon": 0.0}, "epsilon"),
     (PrivateLogisticRegression, {"delta": 1.0}, "delta"),
     (PrivateLogisticRegression, {"classes": (0, 1, 2)}, "classes"),
