@@ -27,6 +27,7 @@ from gibbsafe.release.certificate import certify
 from gibbsafe.release.releases import CuratorDiagnostics, Release
 from gibbsafe.samplers import SAMPLERS, Diagnostics
 from gibbsafe.samplers.noisy_scores import Answers, ask
+from gibbsafe.samplers.transcript_fit import fitted
 
 __all__ = ["Ledger", "blocks_of", "draw_stage", "posterior_of", "release"]
 
@@ -133,8 +134,9 @@ def carried_out(plan: Plan, blocks: RowBlocks, generator: np.random.Generator, r
         posterior = posterior_of(plan, stage, blocks)
         if not isinstance(posterior, GibbsPosterior):
             raise PremiseError(f"mechanism: {plan.model.name} has no records of which scores are asked")
-        answers, point = ask(posterior, stage, plan.public_of_scores(), generator, report)
+        answers, path = ask(posterior, stage, plan.public_of_scores(), generator, report)
         if plan.mechanism == "noisy-scores":
+            point = fitted(plan.public_of_scores(), answers, path)
             return Made(np.round(point[None] / plan.grid) * plan.grid, CuratorDiagnostics(()), answers)
     on_grid, diagnostics = _draw_stages(plan, blocks, generator, report)
     return Made(on_grid, CuratorDiagnostics(diagnostics), answers)

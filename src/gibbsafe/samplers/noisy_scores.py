@@ -126,8 +126,8 @@ def ask(
     public: Public,
     generator: np.random.Generator,
     progress: Progress | None = None,
-) -> tuple[Answers, Floats]:
-    """Return the answers to everything a rule asks, and the estimate they make.
+) -> tuple[Answers, ScorePath]:
+    """Return the answers to everything a rule asks, and the path they made.
 
     The score with share f has noise of standard deviation 1/√(βf), the second moment symmetric noise of ``moment_ratio`` = G_M/G
     times that, and so have the facts. Guarantees: the number of scores and their shares depend on answers only.
@@ -149,9 +149,9 @@ def ask(
         facts = _on_grid(records.facts(within_reach(path.point)) + scale * generator.standard_normal(FACTS), scale)
     answers = Answers(np.array(path.scores), moment, facts)
     if rule.point > 0:
-        pilot = within_reach(fitted(public, answers, path))
+        pilot = within_reach(fitted(public, answers, path, pilot=True))
         answers = Answers(answers.scores, moment, facts, _noisy(records, pilot, rule.point * beta, generator), pilot)
-    return answers, fitted(public, answers, path)
+    return answers, path
 
 
 def start(rule: ScoreRule, parameters: int, bound: float, moment: Floats | None, scale: float) -> ScorePath:

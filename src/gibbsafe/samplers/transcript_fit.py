@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FACTS", "Public", "expectation_of", "fit_of", "fitted", "minimisers", "misfit_of", "observed", "unseen_share"]
 
-#: Pseudo-rows of a design; rounds in which measured steepness and fit are brought together.
-ROWS, ROUNDS = 512, 2
+#: Pseudo-rows of a design, of the estimate's and of the pilot's; rounds in which measured facts and fit are brought together.
+ROWS, PILOT_ROWS, ROUNDS = 512, 192, 2
 #: How many facts about records are asked at the path's end: the square of slopes, their steepness, and how many there are.
 FACTS = 3
 #: The seed of the pseudo-rows behind an estimate: public, and the same every time.
@@ -153,14 +153,20 @@ def _measured(public: Public, expectation: Expectation, facts: Floats, point: Fl
     expectation.dispersion = float(np.clip(share[0] * loss.lipschitz**2 / max(square, 1e-12), 0.05, 4.0))
 
 
-def fitted(public: Public, answers: Answers, path: ScorePath) -> Floats:
-    """Return the estimate."""
+def fitted(public: Public, answers: Answers, path: ScorePath, *, pilot: bool = False) -> Floats:
+    """Return the estimate; or a pilot, in a quarter of the time, at which one more score is asked."""
     if not public.fits:
         return path.point
     assert public.shape is not None
-    normal = normals(np.random.RandomState(SEED), ROWS, public.shape.features)  # whose stream never changes
+    rows = PILOT_ROWS if pilot else ROWS
+    normal = normals(np.random.RandomState(SEED), rows, public.shape.features)  # whose stream never changes
     expectation = expectation_of(public, answers, normal)
-    found = fit_of(public, expectation, answers, path)
+    if pilot:
+        if answers.facts is not None:
+            _measured(public, expectation, answers.facts, path.point, path.point)
+        found = best_fit(expectation, observed(public, answers, path), public.unit, path.point)
+    else:
+        found = fit_of(public, expectation, answers, path)
     return minimisers(expectation, public.loss, found.point[None, :, None])[0, :, 0]
 
 
