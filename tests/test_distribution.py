@@ -72,8 +72,8 @@ def processor_time(*arguments):
 
 
 def test_help_answers_at_once():
-    """In under 0.4 s of processor time; on a crowded machine in 1.6 times what its two libraries take alone."""
+    """In under 0.4 s of processor time; on a crowded machine in 2.5 times what its two libraries take alone."""
     probe = "import sys, gibbsafe.cli; print(sorted({'numpy', 'scipy', 'pyarrow', 'sqlalchemy', 'sklearn'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout == "[]\n"
-    allowed = max(0.4, 1.6 * processor_time("-c", "import typer.rich_utils"))
+    allowed = max(0.4, 2.5 * processor_time("-c", "import typer.rich_utils"))
     assert processor_time("-m", "gibbsafe", "--help") < allowed

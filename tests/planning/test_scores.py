@@ -78,7 +78,7 @@ def test_the_number_of_scores_follows_the_signal_and_is_capped():
     assert lengths[-1] == 200
     assert estimate(n=500_000).scores.preconditioned
     assert math.isfinite(estimate().work.seconds)
-    assert estimate().work.passes <= 802
+    assert estimate().work.passes <= 803
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,24 @@ def test_refusals_name_the_thing_and_the_remedy(options, words):
 
 
 def test_options_of_estimates_are_refused_for_draws():
-    for options in ({"uncertainty": 0.2}, {"loss": "logistic"}, {"mechanism": "noisy-scores"}):
-        with pytest.raises(gs.GibbsafeError, match="estimate"):
+    for options, words in (
+        ({"loss": "logistic"}, "loss"),
+        ({"mechanism": "noisy-scores"}, "estimate"),
+        ({"uncertainty": 1.0}, "share"),
+    ):
+        with pytest.raises(gs.GibbsafeError, match=words):
             gs.plan(BOUNDED["logistic"], BUDGET, n=50, adjacency="replace-one", **options)
+
+
+def test_draws_may_leave_a_share_of_the_budget_to_scores():
+    plan = gs.plan(BOUNDED["logistic"], BUDGET, n=50, adjacency="replace-one", draws=2, uncertainty=0.3)
+    asked, drawn = plan.stages
+    assert asked.scores.of_budget == 0.3
+    assert drawn.draws == 2
+    assert BUDGET.admits(plan.guarantee)
+    whole = estimate(n=50).inverse_temperature
+    assert asked.inverse_temperature == pytest.approx(0.3 * whole)
+    assert gs.Plan.from_json(plan.to_json()).to_json() == plan.to_json()
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def public_of(name, beta=0.04):
 def one_by_one(name, blocks, point):
     """The score, the second moment, and how large and steep slopes are, record by record."""
     model, rule = MODELS[name]
-    loss, score, moment, facts = model.loss, np.zeros(4), np.zeros((4, 4)), np.zeros(2)
+    loss, score, moment, facts = model.loss, np.zeros(4), np.zeros((4, 4)), np.zeros(3)
     for k, row in enumerate(blocks.rows):
         u, target = np.array([math.fsum(row * point)]), None if blocks.targets is None else blocks.targets[k : k + 1]
         weight = 1.0
@@ -61,7 +61,7 @@ def one_by_one(name, blocks, point):
             relative, steep = calibrated.slope(u.copy())[0], calibrated.curvature(u)[0] / calibrated.smoothness
         score += loss.lipschitz * relative * weight * row
         moment += loss.lipschitz * np.outer(row, row)
-        facts += loss.lipschitz / math.sqrt(2) * np.array([relative**2, steep])
+        facts += loss.lipschitz / math.sqrt(3) * np.array([relative**2, steep, 1.0])
     return score, moment, facts
 
 

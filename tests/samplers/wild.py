@@ -62,7 +62,7 @@ def transcript(plan, kind, rng):
     facts = None
     if rule.facts > 0:
         odd = {"zeros": np.zeros(2), "huge": np.array([1e12, -1e12]) * whole}
-        facts = odd.get(kind, whole * rng.random(2) + public.facts_scale * rng.standard_normal(2))
+        facts = odd.get(kind, whole * rng.random(3) + public.facts_scale * rng.standard_normal(3))
     answers = Answers(np.array(path.scores), moment, facts)
     if rule.point > 0:
         pilot = within_reach(fitted(public, answers, path))

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gibbsafe._text import cell, counted
-from gibbsafe._types import JSON, Floats
 from gibbsafe.cli.application import Force, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
-    from gibbsafe._types import JSON
+    from gibbsafe._types import JSON, Floats
     from gibbsafe.contamination import EstimatedRelease
     from gibbsafe.models.linear.predictor import LinearModel
     from gibbsafe.release import Release
@@ -140,7 +139,8 @@ def _predictions(loaded: Release, path: Path, level: float) -> tuple[list[JSON],
     """Return a prediction per new row; with the probability of the positive label, and the interval, where there are any."""
     from gibbsafe.models.capabilities import PredictsOutcomes, PredictsProbabilities
 
-    model, rows = loaded.plan.model, list[JSON]()
+    model = loaded.plan.model
+    rows: list[JSON] = []
     classes = isinstance(model, PredictsProbabilities)
     several = loaded.tells_population and isinstance(model, PredictsOutcomes)
     for batch in _new_rows(loaded, path):

@@ -333,11 +333,10 @@ def plan(
     """Work out the coldest posterior that a budget allows, from public knowledge only.
 
     Args:
-        model: what is public about records and loss.
+        model: what is public about records.
         budget: (ε, δ) of the whole release. An `EstimatedBudget` goes to `gibbsafe.contamination.plan_estimated`.
         n: number of records, public under replace-one and compared with the data; with several rows per person the number of
-            persons, each with at least one row. Under add-remove a guess for predictions (or None), snapped to a power of four
-            before use, never compared and never printed.
+            persons, each with a row at least. Under add-remove a guess (or None), snapped to a power of four, never compared.
         adjacency: ``"replace-one"`` or ``"add-remove"``.
         draws: how many posterior draws are released; they compose.
         purpose: ``"posterior"`` releases draws of one posterior; ``"estimate"`` one point and what is known of its error.
@@ -347,8 +346,7 @@ def plan(
         prior: a Gaussian prior in the user's units instead of the default one.
         inverse_temperature: price this β instead of solving for the largest (over budget: `BudgetError`).
         rows_per_person: a public cap; the unit of privacy is then a person with at most this many rows.
-        mechanism: of an estimate: ``"noisy-scores"`` (default where scores are bounded) asks sums of bounded scores with noise
-            and keeps the transcript; ``"stages"`` draws in stages, each centred at the draw before.
+        mechanism: of an estimate: ``"noisy-scores"`` (default where scores are bounded), or ``"stages"`` of draws.
         uncertainty: the share of the budget (of μ²) that an estimate keeps for saying how far off it is (0: all for the point),
             or that posterior draws leave for a transcript of noisy scores, which gives their intervals (default: none).
         loss: of a model with two labels: ``"calibrated"`` by a public rule (default) or ``"logistic"``.
@@ -366,8 +364,7 @@ def plan(
         chosen, priced, stages = by_scores(request, uncertainty, loss)
     else:
         beside = scores_beside(request, uncertainty, loss)
-        left = left_for_draws(request, beside)
-        chosen, priced, stages = choose(left, sampler, theorem, prior, inverse_temperature)
+        chosen, priced, stages = choose(left_for_draws(request, beside), sampler, theorem, prior, inverse_temperature)
         stages = (*beside, *stages)
     if chosen == "shell":
         require_conditioning(request.gibbs.loss, stages, request.public_rows or MOST_RECORDS)

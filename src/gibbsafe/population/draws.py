@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gibbsafe._text import counted
 from gibbsafe._types import Floats
 from gibbsafe.errors import PremiseError
 from gibbsafe.models.base import GibbsModel
@@ -38,7 +39,7 @@ def from_draws(release: Release, draws: int, generator: np.random.Generator) -> 
     number, size = scaled.shape
     if number < size + MORE:
         raise PremiseError(
-            f"population: {number} draws of {size} parameters show no curvature; plan an estimate, or at least {size + MORE}, "
+            f"population: {counted(number, 'draw')} of {size} parameters show no curvature; plan an estimate, or at least {size + MORE}, "
             "or declare how far the truth can be (interval(level, radius=...))"
         )
     stage = plan.stages[-1]
