@@ -27,6 +27,14 @@ POINTS, SHARES = np.array([-1.5, 0.2, 0.9, 2.0]), np.array([0.1, 0.4, 0.3, 0.2])
 TRUTH = np.array([-2.0, -0.5, 0.0, 1.0, 2.5])
 
 
+def mean_of(law, asked, truth):
+    return law.mean_and_pull(asked, truth)[0]
+
+
+def pull_of(law, asked, truth):
+    return law.mean_and_pull(asked, truth)[1]
+
+
 def asked_of(law, points=POINTS, shares=SHARES):
     """One design, as many rows as truths, all with the same predictors."""
     return law.averaged(np.broadcast_to(points, (1, len(TRUTH), len(points))).copy(), shares)
@@ -36,9 +44,9 @@ def asked_of(law, points=POINTS, shares=SHARES):
 def test_pull_is_how_the_mean_falls(name):
     law, step = law_of(*LOSSES[name]), 1e-6
     asked, truth = asked_of(law), TRUTH[None, :, None]
-    slope = (law.mean(asked, truth + step) - law.mean(asked, truth - step)) / (2 * step)
-    np.testing.assert_allclose(law.pull(asked, truth), -slope, atol=1e-6)
-    assert (law.pull(asked, truth) >= 0).all()
+    slope = (mean_of(law, asked, truth + step) - mean_of(law, asked, truth - step)) / (2 * step)
+    np.testing.assert_allclose(pull_of(law, asked, truth), -slope, atol=1e-6)
+    assert (pull_of(law, asked, truth) >= 0).all()
 
 
 @pytest.mark.parametrize("name", ["logistic", "calibrated", "soft hinge"])
@@ -49,7 +57,7 @@ def test_labels_by_both_outcomes(name):
     slope = loss.slope if clip is None else lambda u: loss.lipschitz * CalibratedScore(clip).slope(u.copy())
     p = expit(TRUTH)
     expected = [q * (SHARES @ slope(POINTS)) - (1 - q) * (SHARES @ slope(-POINTS)) for q in p]
-    np.testing.assert_allclose(law.mean(asked_of(law), TRUTH[None, :, None])[0, :, 0], expected, rtol=1e-12)
+    np.testing.assert_allclose(mean_of(law, asked_of(law), TRUTH[None, :, None])[0, :, 0], expected, rtol=1e-12)
     square = p * slope(TRUTH) ** 2 + (1 - p) * slope(-TRUTH) ** 2
     np.testing.assert_allclose(law.square(TRUTH), square)
     assert law.consistent == (name != "soft hinge")
@@ -60,7 +68,7 @@ def test_scores_at_the_truth_are_zero_on_average(name):
     law = law_of(*LOSSES[name])
     for truth in TRUTH:
         asked = law.averaged(np.full((1, 1, 1), truth), np.ones(1))
-        assert law.mean(asked, np.full((1, 1, 1), truth))[0, 0, 0] == pytest.approx(0.0, abs=1e-12)
+        assert mean_of(law, asked, np.full((1, 1, 1), truth))[0, 0, 0] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_counts_by_simulation():
@@ -69,17 +77,17 @@ def test_counts_by_simulation():
     law, truth = law_of(loss, None), 0.7
     y = rng.negative_binomial(2.0, 2.0 / (2.0 + np.exp(truth)), 400_000).astype(float)
     slopes = sum(share * loss.slope(np.full(len(y), u), np.minimum(y, 30)) for share, u in zip(SHARES, POINTS, strict=True))
-    expected = law.mean(asked_of(law), np.full((1, len(TRUTH), 1), truth))[0, 0, 0]
+    expected = mean_of(law, asked_of(law), np.full((1, len(TRUTH), 1), truth))[0, 0, 0]
     assert slopes.mean() == pytest.approx(expected, abs=5 * slopes.std() / len(y) ** 0.5)
 
 
 def test_residuals_are_between_their_limits_and_as_steep_as_told():
     law = ResidualLaw(0.3, 0.7, 2.0)
     far = law.averaged(np.full((1, 1, 1), 0.0), np.ones(1))
-    assert law.mean(far, np.full((1, 1, 1), -1e9))[0, 0, 0] == pytest.approx(0.7)
-    assert law.mean(far, np.full((1, 1, 1), 1e9))[0, 0, 0] == pytest.approx(-0.3)
-    assert law.pull(far, np.zeros((1, 1, 1)))[0, 0, 0] == pytest.approx(2.0)
-    assert law.steeper(0.5).curvature(np.zeros(1), np.zeros(1))[0] == pytest.approx(1.0)
+    assert mean_of(law, far, np.full((1, 1, 1), -1e9))[0, 0, 0] == pytest.approx(0.7)
+    assert mean_of(law, far, np.full((1, 1, 1), 1e9))[0, 0, 0] == pytest.approx(-0.3)
+    assert pull_of(law, far, np.zeros((1, 1, 1)))[0, 0, 0] == pytest.approx(2.0)
+    assert law.steep(1.0, np.zeros(3)).curvature(np.zeros(1), np.zeros(1))[0] == pytest.approx(1.0)
 
 
 def test_bins_of_a_path_keep_its_mean():
@@ -90,13 +98,15 @@ def test_bins_of_a_path_keep_its_mean():
     assert weights.sum() == pytest.approx(1.0)
     assert (nodes * weights).sum() == pytest.approx(shares @ points / shares.sum())
     exact = shares @ (0.5 * points / np.sqrt(1 + (0.5 * points) ** 2)) / shares.sum()
-    assert law.mean((nodes, weights), np.zeros((1, 1, 1)))[0, 0, 0] == pytest.approx(exact, abs=2e-3)
+    assert mean_of(law, (nodes, weights), np.zeros((1, 1, 1)))[0, 0, 0] == pytest.approx(exact, abs=2e-3)
 
 
 def test_curvature_is_the_derivative_of_the_slope():
     law, step = LabelLaw(LogisticLoss(), None), 1e-5
     u = np.array([-1.0, 0.3, 2.0])
-    difference = [law.mean(law.averaged(np.reshape(u + s, (1, 3, 1)), np.ones(1)), TRUTH[None, :3, None]) for s in (step, -step)]
+    difference = [
+        mean_of(law, law.averaged(np.reshape(u + s, (1, 3, 1)), np.ones(1)), TRUTH[None, :3, None]) for s in (step, -step)
+    ]
     np.testing.assert_allclose(law.curvature(u, TRUTH[:3]), (difference[0] - difference[1])[0, :, 0] / (2 * step), rtol=1e-4)
 
 
