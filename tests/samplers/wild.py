@@ -61,7 +61,7 @@ def transcript(plan, kind, rng):
         path.answer(answer(*asked))
     facts = None
     if rule.facts > 0:
-        odd = {"zeros": np.zeros(2), "huge": np.array([1e12, -1e12]) * whole}
+        odd = {"zeros": np.zeros(3), "huge": np.array([1e12, -1e12, 1e3]) * whole}
         facts = odd.get(kind, whole * rng.random(3) + public.facts_scale * rng.standard_normal(3))
     answers = Answers(np.array(path.scores), moment, facts)
     if rule.point > 0:

@@ -39,7 +39,8 @@ def from_draws(release: Release, draws: int, generator: np.random.Generator) -> 
     number, size = scaled.shape
     if number < size + MORE:
         raise PremiseError(
-            f"population: {counted(number, 'draw')} of {size} parameters show no curvature; plan an estimate, or {size + MORE} draws, "
+            f"population: {counted(number, 'draw')} of {size} parameters show no curvature; "
+            f"plan an estimate, or at least {size + MORE} draws, "
             "or declare how far the truth can be (interval(level, radius=...))"
         )
     stage = plan.stages[-1]
