@@ -209,7 +209,7 @@ def test_what_is_not_covered_is_refused():
     plan = gs.plan(model, gs.Budget(1.0, 1e-6), n=6, adjacency="replace-one")
     with pytest.raises(gs.PremiseError, match="quadrature covers one or two; use estimate_lower_bound"):
         gs.audit.exact_curve(plan, data, data)
-    staged = gs.plan(model, gs.Budget(1.0, 1e-6), n=6, adjacency="replace-one", purpose="estimate")
+    staged = gs.plan(model, gs.Budget(1.0, 1e-6), n=6, adjacency="replace-one", purpose="estimate", mechanism="stages")
     with pytest.raises(gs.PremiseError, match="stages"):
         gs.audit.exact_curve(staged, data, data)
     chain = gs.plan(model, gs.Budget(1.0, 1e-6), n=6, adjacency="replace-one", sampler="langevin")
