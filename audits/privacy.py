@@ -157,7 +157,7 @@ class Attack:
 #: Attacks by name; those on parts are made from the parts that there are.
 WHOLE = ("a path of fixed length", "a path whose length and shares follow from its answers")
 TRANSCRIPTS = [
-    *((f"part: {part}", "replace-one") for part in PARTS if part in scores.WORST),
+    *((f"part: {part}", "replace-one") for part in PARTS),
     *((what, adjacency) for what in WHOLE for adjacency in ("replace-one", "add-remove")),
 ]
 

@@ -13,7 +13,7 @@ from gibbsafe.audit.mechanisms import mechanism_of
 from gibbsafe.audit.transcripts import concentrated, ratio_of
 from gibbsafe.losses.calibrated import CalibratedScore
 from gibbsafe.planning.plans import Plan
-from gibbsafe.samplers import noisy_scores
+from gibbsafe.samplers import noisy_scores, transcript_fit
 from gibbsafe.samplers.score_path import ScorePath
 
 #: Where an attack comes near the claim, and where so few runs can show more than it.
@@ -31,11 +31,14 @@ def records(row, response):
 
 #: A response from one end to the other moves every score by all that is claimed; a row turned by a right angle the second moment.
 DATA, NEIGHBOUR, OTHER = records([1.0, 0.0], 1e9), records([1.0, 0.0], -1e9), records([0.0, 1.0], 1e9)
+#: A response at the prediction makes the slope 0 and the steepness greatest.
+NEAR = records([1.0, 0.0], 0.0)
 #: Neighbours that move a part of the transcript by all that is claimed for it, one line each.
 WORST = {
     "path": (DATA, NEIGHBOUR),
     "last": (DATA, NEIGHBOUR),
     "moment": (DATA, OTHER),
+    "facts": (DATA, NEAR),
 }
 
 
@@ -117,13 +120,13 @@ def root_two_of_the_moment_forgotten(monkeypatch):
 
 def noise_of_the_moment_halved_beside_the_diagonal(monkeypatch):
     """Rows turned in the plane: the difference of the second moments lies beside the diagonal alone."""
-    honest, symmetric = concentrated(plan_of(budget=LESS), "moment"), noisy_scores._symmetric
+    honest, symmetric = concentrated(plan_of(budget=LESS), "moment"), noisy_scores.symmetric
 
-    def halved(parameters, generator):
-        noise = symmetric(parameters, generator)
+    def halved(generator, parameters):
+        noise = symmetric(generator, parameters)
         return noise * np.where(np.eye(parameters) > 0, 1.0, 0.4)
 
-    monkeypatch.setattr(noisy_scores, "_symmetric", halved)
+    monkeypatch.setattr(noisy_scores, "symmetric", halved)
     turned = [records(np.array([1.0, sign]) / math.sqrt(2), 1e9) for sign in (1.0, -1.0)]
     return attack(honest, turned, runs=400) > honest.guarantee.mu
 
@@ -169,7 +172,15 @@ def noise_of_the_last_score_reused(monkeypatch):
     return attack(honest, runs=200) > honest.guarantee.mu
 
 
+def facts_of_private_rows_in_the_unit_of_public_ones(monkeypatch):
+    """Under add-remove a record adds to all three facts."""
+    honest = concentrated(plan_of(budget=BETWEEN, adjacency="add-remove"), "facts")
+    monkeypatch.setattr(transcript_fit, "facts_unit", lambda lipschitz, private_rows: lipschitz)
+    return attack(honest, (DATA, (DATA[0][1:], DATA[1][1:])), runs=1200) > honest.guarantee.mu
+
+
 BROKEN = [
+    facts_of_private_rows_in_the_unit_of_public_ones,
     factor_two_of_replace_one_forgotten,
     shares_of_the_path_add_up_to_more_than_one,
     share_of_the_point_not_taken_from_the_path,

@@ -15,6 +15,7 @@ from gibbsafe.losses.calibrated import CalibratedScore
 from gibbsafe.posteriors.stage import ScoreRule, Stage
 from gibbsafe.samplers.noisy_scores import Records, ask, replay
 from gibbsafe.samplers.transcript_fit import Public
+from gibbsafe.theorems.noisy_scores import facts_unit
 
 M = gs.models
 N = 300
@@ -61,7 +62,7 @@ def one_by_one(name, blocks, point):
             relative, steep = calibrated.slope(u.copy())[0], calibrated.curvature(u)[0] / calibrated.smoothness
         score += loss.lipschitz * relative * weight * row
         moment += loss.lipschitz * np.outer(row, row)
-        facts += loss.lipschitz / math.sqrt(3) * np.array([relative**2, steep, 1.0])
+        facts += np.array([relative**2, steep, 1.0])
     return score, moment, facts
 
 
@@ -75,7 +76,7 @@ def test_sums_are_those_of_the_records(name, merged):
     posterior = model.posterior(given, Stage(1.0, (1.0,) * 4, (0.0,) * 4, 1, scores=rule), np.zeros(4))
     records = Records(posterior.data, posterior.loss, rule)
     score, moment, facts = one_by_one(name, blocks, point)
-    np.testing.assert_allclose(records.facts(point), facts, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(records.facts(point, 1.0), facts, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(records.score(point), score, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(records.moment(), moment, rtol=1e-12, atol=1e-12)
 
@@ -96,9 +97,11 @@ def test_one_record_moves_a_score_by_at_most_twice_its_bound(name):
         ]
         assert max(np.linalg.norm(each.score(point)) for each in sums) <= bound * (1 + 1e-12)
         assert max(np.linalg.norm(each.moment()) for each in sums) <= bound * (1 + 1e-12)
-        counted = np.array([each.facts(point) for each in sums])
-        assert np.linalg.norm(counted, axis=1).max() <= bound * (1 + 1e-12)
+        counted = np.array([each.facts(point, facts_unit(bound, private_rows=True)) for each in sums])
+        assert np.linalg.norm(counted, axis=1).max() <= bound
         assert counted.min() >= 0  # in the positive orthant: two of them are at most √2 times the bound apart
+        counted = np.array([each.facts(point, facts_unit(bound, private_rows=False)) for each in sums])
+        assert max(np.linalg.norm(counted - one, axis=1).max() for one in counted) <= bound * math.sqrt(2)
 
 
 def test_a_kink_is_not_crossed_by_where_a_row_stands():
@@ -132,7 +135,7 @@ def test_noise_has_the_stated_law():
         assert np.array_equal(answers.moment, answers.moment.T)
         diagonal.append(np.diag(noise))
         beside.append(noise[np.triu_indices(4, 1)] * math.sqrt(2))
-        facts.append((answers.facts - records.facts(path.point)) * math.sqrt(beta * rule.facts) / ratio)
+        facts.append((answers.facts - records.facts(path.point, public.facts_unit)) * math.sqrt(beta * rule.facts) / ratio)
     for found in (scores, lasts, diagonal, beside, facts):
         assert kstest(np.concatenate(found), "norm").pvalue > 1e-4
 

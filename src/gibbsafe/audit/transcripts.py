@@ -26,7 +26,7 @@ from gibbsafe.release import draw as releaser
 from gibbsafe.release.transcripts import path_of
 from gibbsafe.samplers.noisy_scores import Answers, Records, within_reach
 from gibbsafe.samplers.score_path import MOST_SCORES, ScorePath
-from gibbsafe.samplers.transcript_fit import FACTS
+from gibbsafe.theorems.noisy_scores import FACTS
 
 __all__ = ["PARTS", "claim_of", "concentrated", "flattened", "ratio_of", "transcripts_of"]
 
@@ -37,32 +37,33 @@ class Asked:
 
     share: str
     shape: Callable[[int], tuple[int, ...]]
-    exact: Callable[[Records, ScorePath, Answers], Floats]
+    exact: Callable[[Plan, Records, ScorePath, Answers], Floats]
     ratio: Callable[[Plan], float] = lambda plan: 1.0
 
 
 #: Fields of `Answers` besides the scores of the path, one line each.
 BESIDE = {
-    "moment": Asked("moment", lambda d: (d, d), lambda records, path, answers: records.moment(), lambda plan: plan.moment_ratio),
+    "moment": Asked("moment", lambda d: (d, d), lambda plan, records, path, answers: records.moment(), lambda plan: plan.moment_ratio),
     "facts": Asked(
         "facts",
         lambda d: (FACTS,),
-        lambda records, path, answers: records.facts(within_reach(path.point)),
+        lambda plan, records, path, answers: records.facts(within_reach(path.point), plan.public_of_scores().facts_unit),
         lambda plan: plan.moment_ratio,
     ),
-    "last": Asked("point", lambda d: (d,), lambda records, path, answers: records.score(_place(answers))),
+    "last": Asked("point", lambda d: (d,), lambda plan, records, path, answers: records.score(_place(answers))),
 }
 #: Parts of a transcript that can be attacked by themselves.
 PARTS = ("path", *BESIDE)
-#: The share that a concentrated plan gives to one part, and the number of scores that make up for a path.
+#: The share that a concentrated plan gives to one part beside the path, and the number of scores that make up for a path.
 MOST, FEW = 0.98, 3
 
 
 def transcripts_of(plan: Plan, data: object, runs: int, generator: np.random.Generator) -> Floats:
     """Return the transcripts of this many releases, one per row (`flattened`)."""
     blocks = releaser.blocks_of(plan, data, EncodingOptions(), Unit(plan.rows_per_person), **persons_for(plan, data))
-    made = (releaser.carried_out(plan, blocks, generator).answers for _ in range(runs))
-    return np.stack([flattened(answers) for answers in made if answers is not None])
+    stage = plan.score_stage
+    assert stage is not None
+    return np.stack([flattened(releaser.asked(plan, stage, blocks, generator)[0]) for _ in range(runs)])
 
 
 def flattened(answers: Answers) -> Floats:
@@ -113,7 +114,7 @@ def _terms(plan: Plan, answers: Answers, path: ScorePath) -> Iterator[tuple[str,
     for name, asked in BESIDE.items():
         answer = getattr(answers, name)
         if answer is not None:
-            exact = lambda records, asked=asked: asked.exact(records, path, answers)  # noqa: E731
+            exact = lambda records, asked=asked: asked.exact(plan, records, path, answers)  # noqa: E731
             yield name, answer, exact, beta * getattr(plan.scores, asked.share) / asked.ratio(plan) ** 2
 
 
@@ -133,8 +134,7 @@ def concentrated(plan: Plan, part: str) -> Plan:
     It claims as much as the plan, by the same theorem, and is only audited: no plan is made like this.
     """
     choice("part", part, PARTS)
-    little = (1 - MOST) / len(PARTS)
-    shares: dict[str, Any] = {asked.share: MOST if name == part else little for name, asked in BESIDE.items()}
+    shares: dict[str, Any] = {asked.share: MOST if name == part else 0.0 for name, asked in BESIDE.items()}
     rule = replace(plan.scores, scores=FEW, **shares)
     return replace(plan, stages=(replace(plan.stages[0], scores=rule),))
 

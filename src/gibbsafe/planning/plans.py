@@ -109,7 +109,7 @@ class Plan:
             shape=model.row_shape,
             moment_ratio=self.moment_ratio,
             unit=model.parameter_scale,
-            private_rows=self.adjacency == Adjacency.ADD_REMOVE,
+            private_rows=self.adjacency == Adjacency.ADD_REMOVE or self.rows_per_person > 1,
         )
 
     @property

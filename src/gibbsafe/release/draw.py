@@ -27,9 +27,10 @@ from gibbsafe.release.certificate import certify
 from gibbsafe.release.releases import CuratorDiagnostics, Release
 from gibbsafe.samplers import SAMPLERS, Diagnostics
 from gibbsafe.samplers.noisy_scores import Answers, ask
+from gibbsafe.samplers.score_path import ScorePath
 from gibbsafe.samplers.transcript_fit import fitted
 
-__all__ = ["Ledger", "blocks_of", "draw_stage", "posterior_of", "release"]
+__all__ = ["Ledger", "asked", "blocks_of", "draw_stage", "posterior_of", "release"]
 
 
 class Ledger(Protocol):
@@ -131,15 +132,22 @@ def carried_out(plan: Plan, blocks: RowBlocks, generator: np.random.Generator, r
     """Ask every score, draw from every other stage: for releases and audits alike."""
     answers, stage = None, plan.score_stage
     if stage is not None:
-        posterior = posterior_of(plan, stage, blocks)
-        if not isinstance(posterior, GibbsPosterior):
-            raise PremiseError(f"mechanism: {plan.model.name} has no records of which scores are asked")
-        answers, path = ask(posterior, stage, plan.public_of_scores(), generator, report)
+        answers, path = asked(plan, stage, blocks, generator, report)
         if plan.mechanism == "noisy-scores":
             point = fitted(plan.public_of_scores(), answers, path)
             return Made(np.round(point[None] / plan.grid) * plan.grid, CuratorDiagnostics(()), answers)
     on_grid, diagnostics = _draw_stages(plan, blocks, generator, report)
     return Made(on_grid, CuratorDiagnostics(diagnostics), answers)
+
+
+def asked(
+    plan: Plan, stage: Stage, blocks: RowBlocks, generator: np.random.Generator, report: Progress | None = None
+) -> tuple[Answers, ScorePath]:
+    """Ask every score of a stage: for releases and audits alike."""
+    posterior = posterior_of(plan, stage, blocks)
+    if not isinstance(posterior, GibbsPosterior):
+        raise PremiseError(f"mechanism: {plan.model.name} has no records of which scores are asked")
+    return ask(posterior, stage, plan.public_of_scores(), generator, report)
 
 
 def _require_account(ledger: Ledger | None, show_values: bool, untrusted: bool) -> None:

@@ -9,7 +9,7 @@ from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.planning import Plan
 from gibbsafe.samplers.noisy_scores import Answers, replay
 from gibbsafe.samplers.score_path import MOST_SCORES, ScorePath
-from gibbsafe.samplers.transcript_fit import FACTS
+from gibbsafe.theorems.noisy_scores import FACTS
 
 __all__ = ["path_of", "transcript_from_dict", "transcript_to_dict"]
 

@@ -28,8 +28,8 @@ from gibbsafe.posteriors.stage import ScoreRule, Stage
 from gibbsafe.progress import Progress
 from gibbsafe.samplers.pseudo_rows import symmetric
 from gibbsafe.samplers.score_path import ScorePath
-from gibbsafe.samplers.transcript_fit import FACTS, Public, fitted
-from gibbsafe.theorems.noisy_scores import BLOCK_ROWS, REACH
+from gibbsafe.samplers.transcript_fit import Public, fitted
+from gibbsafe.theorems.noisy_scores import BLOCK_ROWS, FACTS, REACH
 
 __all__ = ["PROVED", "Answers", "Records", "ask", "replay"]
 
@@ -76,8 +76,8 @@ class Records:
 
         return np.asarray(self._bound * self._data.reduce(second, BLOCK_ROWS)[0])
 
-    def facts(self, point: Floats) -> Floats:
-        """Return (L/√3)·Σ (ψ²/L², f″/h̄, 1): terms of norm at most L, no part below 0.
+    def facts(self, point: Floats, unit: float) -> Floats:
+        """Return U·Σ (ψ²/L², f″/h̄, 1), every part between 0 and U.
 
         Predictors are taken row by row: a record adds the same wherever it stands. A loss with a kink counts how near records
         are to it instead, (1 − |y − u|/b)₊ with the rule's public width b.
@@ -93,7 +93,7 @@ class Records:
             counted = np.broadcast_to(weights_of(beside), len(rows))
             return (np.array([np.clip(slope * slope, 0, 1) @ counted, np.clip(steep, 0, 1) @ counted, counted.sum()]),)
 
-        return np.asarray(self._bound / math.sqrt(FACTS) * self._data.reduce(sums, BLOCK_ROWS)[0])
+        return np.asarray(unit * self._data.reduce(sums, BLOCK_ROWS)[0])
 
     def _nearness(self, u: AnyFloats, target: AnyFloats | None) -> AnyFloats:
         assert self._kernel is not None
@@ -146,7 +146,7 @@ def ask(
     facts = None
     if rule.facts > 0:
         scale = public.facts_scale
-        facts = _on_grid(records.facts(within_reach(path.point)) + scale * generator.standard_normal(FACTS), scale)
+        facts = _on_grid(records.facts(within_reach(path.point), public.facts_unit) + scale * generator.standard_normal(FACTS), scale)
     answers = Answers(np.array(path.scores), moment, facts)
     if rule.point > 0:
         pilot = within_reach(fitted(public, answers, path, pilot=True))

@@ -16,16 +16,15 @@ from gibbsafe.samplers.expected_scores import has_law, law_of
 from gibbsafe.samplers.pseudo_rows import Unseen, normals, pseudo_rows, second_moment, symmetric
 from gibbsafe.samplers.score_fit import Expectation, Fit, Observation, best_fit
 from gibbsafe.samplers.score_path import ScorePath
+from gibbsafe.theorems.noisy_scores import facts_unit
 
 if TYPE_CHECKING:
     from gibbsafe.samplers.noisy_scores import Answers
 
-__all__ = ["FACTS", "Public", "expectation_of", "fit_of", "fitted", "minimisers", "misfit_of", "observed", "unseen_share"]
+__all__ = ["Public", "expectation_of", "fit_of", "fitted", "minimisers", "misfit_of", "observed", "unseen_share"]
 
 #: Pseudo-rows of a design, of the estimate's and of the pilot's; rounds in which measured facts and fit are brought together.
 ROWS, PILOT_ROWS, ROUNDS = 512, 192, 2
-#: How many facts about records are asked at the path's end: the square of slopes, their steepness, and how many there are.
-FACTS = 3
 #: The seed of the pseudo-rows behind an estimate: public, and the same every time.
 SEED = 20_260
 
@@ -56,6 +55,11 @@ class Public:
         return self._scale(self.rule.facts)
 
     @property
+    def facts_unit(self) -> float:
+        """What a record can add to a fact at most."""
+        return facts_unit(self.loss.lipschitz, private_rows=self.private_rows)
+
+    @property
     def fits(self) -> bool:
         """Whether answers can be fitted: the law of slopes is known, and enough about rows."""
         shape = self.shape
@@ -66,7 +70,7 @@ def rows_behind(public: Public, answers: Answers) -> float:
     """Return the number of records: n where it is public, else as the facts say, or the guess until they are asked."""
     if not public.private_rows or answers.facts is None:
         return float(public.rule.rows)
-    return max(float(answers.facts[2]) * math.sqrt(FACTS) / public.loss.lipschitz, 1.0)
+    return max(float(answers.facts[2]) / public.facts_unit, 1.0)
 
 
 def expectation_of(public: Public, answers: Answers, normal: Floats, generator: np.random.Generator | None = None) -> Expectation:
@@ -144,7 +148,7 @@ def misfit_of(public: Public, expectation: Expectation, answers: Answers, path: 
 def _measured(public: Public, expectation: Expectation, facts: Floats, point: Floats, truth: Floats) -> None:
     """Let the expectation have the steepness and the size of slopes that were measured at the path's end."""
     loss, rows, law = public.loss, expectation.rows[0], expectation.law
-    share = np.clip(facts / (loss.lipschitz / FACTS**0.5 * expectation.n), 0, 1)
+    share = np.clip(facts / (public.facts_unit * expectation.n), 0, 1)
     kernel = public.rule.kernel
     steep = share[1] * (1 / kernel if kernel else loss.smoothness)
     at, there = rows @ point, rows @ truth
@@ -154,9 +158,20 @@ def _measured(public: Public, expectation: Expectation, facts: Floats, point: Fl
 
 
 def fitted(public: Public, answers: Answers, path: ScorePath, *, pilot: bool = False) -> Floats:
-    """Return the estimate; or a pilot, in a quarter of the time, at which one more score is asked."""
+    """Return the estimate; or a pilot, in a quarter of the time, at which one more score is asked.
+
+    Answers are paid for: where no fit of them comes out, the path's mean point is the estimate.
+    """
     if not public.fits:
         return path.point
+    try:
+        point = _fit_point(public, answers, path, pilot)
+    except np.linalg.LinAlgError:
+        return path.point
+    return point if np.isfinite(point).all() else path.point
+
+
+def _fit_point(public: Public, answers: Answers, path: ScorePath, pilot: bool) -> Floats:
     assert public.shape is not None
     rows = PILOT_ROWS if pilot else ROWS
     normal = normals(np.random.RandomState(SEED), rows, public.shape.features)  # whose stream never changes

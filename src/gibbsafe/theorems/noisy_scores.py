@@ -11,13 +11,15 @@ from gibbsafe.theorems.constants import Constants, as_blocks
 from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
-__all__ = ["BLOCK_ROWS", "MOST_ROWS", "REACH", "moment_gap", "rounding", "score_gap"]
+__all__ = ["BLOCK_ROWS", "FACTS", "MOST_ROWS", "REACH", "facts_unit", "moment_gap", "rounding", "score_gap"]
 
 #: Rows whose terms are added before their sum is; the most rows of a table whose number is private; and how far from 0 (scaled
 #: units) points may lie: what the rounding of a sum is bounded by.
 BLOCK_ROWS = 8192
 MOST_ROWS = 10**8
 REACH = 1e3
+#: How many facts about records are asked at the path's end: the square of slopes, their steepness, and how many there are.
+FACTS = 3
 
 
 def rounding(rows: int, parameters: int, *, lipschitz: float, smoothness: float) -> float:
@@ -41,11 +43,18 @@ def score_gap(constants: Constants, adjacency: Adjacency) -> float:
 def moment_gap(constants: Constants, adjacency: Adjacency) -> float:
     """Return by which a sum of terms of norm at most L without negative inner products moves: √2·k·L or k·L, and rounding.
 
-    Such are L·Σ zzᵀ in Frobenius norm, ‖z‖ ≤ 1, and (L/√2)·Σ (s, c) with s and c in [0, 1]: two terms v, w have
-    ‖v − w‖² ≤ ‖v‖² + ‖w‖², so they are at most √2·L apart, and so are the sums of k terms each at most √2·k·L.
+    Such are L·Σ zzᵀ in Frobenius norm, ‖z‖ ≤ 1, and (L/√3)·Σ (s, c, 1) with s and c in [0, 1]: two terms v, w have
+    ‖v − w‖² ≤ ‖v‖² + ‖w‖², so they are at most √2·L apart, and so are the sums of k terms each at most √2·k·L. Where one record
+    is replaced and their number stays, L·Σ (s, c, 1) moves by no more either: two points of the unit square are at most √2
+    apart. Its terms are up to √2 longer, hence 3 ≥ 2√2 roundings; what a record adds is computed from that record alone.
     """
     factor = up(math.sqrt(2)) if adjacency == Adjacency.REPLACE_ONE else 1.0
-    return up(up(factor * _single(constants)) + 2 * _rounding(constants, adjacency))
+    return up(up(factor * _single(constants)) + 3 * _rounding(constants, adjacency))
+
+
+def facts_unit(lipschitz: float, *, private_rows: bool) -> float:
+    """Return U, in which the facts U·Σ (s, c, 1) are asked: L/√3, or L where the number of rows is public, one per person."""
+    return lipschitz / FACTS**0.5 * (1 - 2.0**-50) if private_rows else lipschitz
 
 
 def _single(constants: Constants) -> float:
@@ -64,14 +73,15 @@ class NoisyScores(Theorem):
     r"""A transcript of noisy scores is μ-GDP with μ = G√β, however points and shares were chosen from the answers before.
 
     **Mechanism.** Answer t is q(x_t) + σ_t N(0, I), q(x) = Σᵢ ψ(zᵢ, x) zᵢ with ‖ψz‖ ≤ L, σ_t = 1/√(βf_t). Once, L·Σ zzᵀ with
-    symmetric noise of scale (G_M/G)/√(βf_M), and once the *facts* at a point, (L/√2)·Σ (sᵢ, cᵢ) with N(0, I) times
-    (G_M/G)/√(βf_F): sᵢ ∈ [0, 1] the square of a slope over its largest, cᵢ ∈ [0, 1] a steepness over its largest. Points and
-    shares are functions of the answers before; shares sum to at most 1.
+    symmetric noise of scale (G_M/G)/√(βf_M), and once the *facts* at a point, U·Σ (sᵢ, cᵢ, 1) with N(0, I) times
+    (G_M/G)/√(βf_F): sᵢ ∈ [0, 1] the square of a slope over its largest, cᵢ ∈ [0, 1] a steepness over its largest; U = L where
+    the number of rows is public and a person has one, else L/√3. Points and shares are functions of the answers before; shares
+    sum to at most 1.
     **Proof.** One record moves q by at most G in norm, whatever x: answer t is G/σ_t = G√(βf_t) -GDP given those before, and
     adaptive Gaussian mechanisms whose Σμ_t² stays below a fixed cap μ² = G²β are μ-GDP together (the filter of
     `gibbsafe.privacy`). The terms L·zzᵀ have Frobenius norm at most L and non-negative inner products, and so have the facts'
-    terms, of norm (L/√2)·√(s² + c²) ≤ L in the positive orthant: a replacement moves either sum by at most G_M = √2·L, an
-    addition or removal by L. In coordinates (diagonal, √2 × off-diagonal) the symmetric noise is isotropic. ∎
+    terms, of norm (L/√3)·√(s² + c² + 1) ≤ L in the positive orthant: a replacement moves either sum by at most G_M = √2·L, an
+    addition or removal by L. With U = L a replacement moves the facts by L·‖(s, c) − (s′, c′)‖ ≤ √2·L. In coordinates (diagonal, √2 × off-diagonal) the symmetric noise is isotropic. ∎
     Neither convexity nor smoothness, nor that anything converges, is used.
     """
 
