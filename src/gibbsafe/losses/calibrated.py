@@ -22,9 +22,12 @@ import numpy as np
 
 from gibbsafe._types import AnyFloats, Floats
 from gibbsafe._validate import fail, real
-from gibbsafe.losses.kernels import exp, logistic_slope
+from gibbsafe.losses.kernels import calibrated_gradient, exp, logistic_slope
 
 __all__ = ["CalibratedScore"]
+
+#: Rows whose squares sum to less count as zeros: below, squares lose digits, and a weight could be too large for its row.
+SMALLEST = 2.0**-1000
 
 
 @dataclass(frozen=True)
@@ -54,14 +57,20 @@ class CalibratedScore:
         """Return ψ, elementwise: from −1 to 0."""
         if self.clip == 1:
             return logistic_slope(u)
-        beyond = np.minimum(0.0, -u)
-        exp(beyond, out=beyond)  # e^{−u} for u ≥ 0, 1 below
-        if self._edge == 0:
-            return np.negative(beyond, out=beyond)
-        middle = logistic_slope(u)
-        middle /= self.clip
-        np.maximum(middle, -1.0, out=middle)
-        return np.where(u >= self._edge, -beyond, middle)
+        inner, outer = self.sides(u)
+        return np.where(u > 0, inner, outer)
+
+    def sides(self, u: AnyFloats) -> tuple[AnyFloats, AnyFloats]:
+        """Return ψ(|u|) = −e·m and ψ(−|u|) = −m, elementwise: e = e^{−|u|} and m = min(1, 1/(C(1 + e)))."""
+        e = np.abs(u)
+        np.negative(e, out=e)
+        exp(e, out=e)
+        m = e + 1
+        m *= -self.clip
+        np.divide(1.0, m, out=m)
+        np.maximum(m, -1.0, out=m)
+        e *= m
+        return e, m
 
     def curvature(self, u: AnyFloats) -> AnyFloats:
         """Return ψ′, elementwise: from 0 to `smoothness`."""
@@ -72,7 +81,17 @@ class CalibratedScore:
         return np.where(u >= self._edge, np.exp(-np.maximum(u, 0.0)), np.where(u <= -self._edge, 0.0, middle))
 
     def weights(self, rows: AnyFloats) -> Floats:
-        """Return w(z) = ‖z‖^{−2(1−C)} of each row, 0 of a row of zeros; w‖z‖ ≤ 1, rounding included, where ‖z‖ ≤ 1."""
+        """Return w(z) = ‖z‖^{−2(1−C)} of each row, 0 of a row of zeros for C < 1; w‖z‖ ≤ 1, rounding included, where ‖z‖ ≤ 1."""
+        if self.clip == 1:
+            return np.ones(len(rows))
         squares = np.einsum("ij,ij->i", rows, rows)
-        with np.errstate(divide="ignore"):
-            return np.where(squares > 0, np.power(squares, self.clip - 1.0), 0.0)
+        counted = squares >= SMALLEST
+        return np.where(counted, np.power(np.where(counted, squares, 1.0), self.clip - 1.0) * (1 - 2.0**-42), 0.0)
+
+    def gradient(self, rows: AnyFloats, theta: AnyFloats, counts: AnyFloats | None = None) -> AnyFloats:
+        """Return Σ ψ(zᵀθ) w(z) z over the rows z, each as often as it counts."""
+        compiled = calibrated_gradient(rows, theta, counts, (self.clip, SMALLEST))
+        if compiled is not None:
+            return compiled
+        slopes = self.slope(rows @ theta) * self.weights(rows)
+        return np.asarray((slopes if counts is None else slopes * counts) @ rows)

@@ -81,14 +81,20 @@ class LabelLaw(Law):
     def slope(self, u: Floats) -> Floats:
         """ψ, elementwise."""
         if self.clip is not None:
-            return np.asarray(self.loss.lipschitz * CalibratedScore(self.clip).slope(u.copy()))
+            return np.asarray(self.loss.lipschitz * CalibratedScore(self.clip).slope(u))
         return np.asarray(self.loss.slope(u))
 
     def averaged(self, predictors: Floats, shares: Floats) -> Asked:  # noqa: D102
         weight = shares / shares.sum()
         shape = predictors.shape
         flat = predictors.reshape(-1, shape[-1])
-        return tuple((self.slope(side) @ weight).reshape(*shape[:-1], 1) for side in (flat, -flat))
+        if self.clip is None:
+            up, down = (self.slope(side) @ weight for side in (flat, -flat))
+        else:  # both sides by one exponential
+            inner, outer = CalibratedScore(self.clip).sides(flat)
+            up = self.loss.lipschitz * (np.where(flat > 0, inner, outer) @ weight)
+            down = self.loss.lipschitz * (inner @ weight + outer @ weight) - up
+        return up.reshape(*shape[:-1], 1), down.reshape(*shape[:-1], 1)
 
     def mean_and_pull(self, asked: Asked, truth: Floats) -> tuple[Floats, Floats]:  # noqa: D102
         both, down = asked[0] + asked[1], asked[1]

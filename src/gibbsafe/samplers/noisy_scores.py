@@ -60,13 +60,14 @@ class Records:
 
         def gradient(rows: Floats, beside: Floats | None) -> tuple[Floats]:
             if calibrated is not None:
-                slopes = self._bound * calibrated.slope(rows @ point) * calibrated.weights(rows) * weights_of(beside)
-                return (np.asarray(slopes @ rows),)
+                counts = weights_of(beside)
+                return (calibrated.gradient(rows, point, counts if isinstance(counts, np.ndarray) else None),)
             if self._rowwise:  # a kink must not be crossed by a rounding that depends on where in its block a row stands
                 return (np.asarray(self._loss.slope((rows * point).sum(axis=1), beside) @ rows),)
             return (np.asarray(self._loss.gradient(rows, point, beside)),)
 
-        return np.asarray(self._data.reduce(gradient, BLOCK_ROWS)[0])
+        total = self._data.reduce(gradient, BLOCK_ROWS)[0]
+        return np.asarray(total if calibrated is None else self._bound * total)
 
     def moment(self) -> Floats:
         """Return L·Σ zzᵀ."""
@@ -86,7 +87,7 @@ class Records:
         def sums(rows: Floats, beside: Floats | None) -> tuple[Floats]:
             u, target = (rows * point).sum(axis=1), _target_of(beside)
             if self._calibrated is not None:
-                slope, steep = self._calibrated.slope(u.copy()), self._calibrated.curvature(u) / self._calibrated.smoothness
+                slope, steep = self._calibrated.slope(u), self._calibrated.curvature(u) / self._calibrated.smoothness
             else:
                 slope = self._plain.slope(u, target) / self._bound
                 steep = self._nearness(u, target) if self._kernel else self._plain.curvature(u, target) / self._plain.smoothness
