@@ -7,3 +7,11 @@ logistic_slope: np.ufunc
 def logistic_gradient(
     rows: npt.NDArray[np.float64], theta: npt.NDArray[np.float64], centre: float = ..., width: float = ..., /
 ) -> npt.NDArray[np.float64]: ...
+def calibrated_gradient(
+    rows: npt.NDArray[np.float64],
+    theta: npt.NDArray[np.float64],
+    counts: npt.NDArray[np.float64] | None,
+    clip: float,
+    smallest: float,
+    /,
+) -> npt.NDArray[np.float64]: ...

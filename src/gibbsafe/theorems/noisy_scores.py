@@ -81,7 +81,8 @@ class NoisyScores(Theorem):
     adaptive Gaussian mechanisms whose Σμ_t² stays below a fixed cap μ² = G²β are μ-GDP together (the filter of
     `gibbsafe.privacy`). The terms L·zzᵀ have Frobenius norm at most L and non-negative inner products, and so have the facts'
     terms, of norm (L/√3)·√(s² + c² + 1) ≤ L in the positive orthant: a replacement moves either sum by at most G_M = √2·L, an
-    addition or removal by L. With U = L a replacement moves the facts by L·‖(s, c) − (s′, c′)‖ ≤ √2·L. In coordinates (diagonal, √2 × off-diagonal) the symmetric noise is isotropic. ∎
+    addition or removal by L. With U = L a replacement moves the facts by L·‖(s, c) − (s′, c′)‖ ≤ √2·L. In
+    coordinates (diagonal, √2 × off-diagonal) the symmetric noise is isotropic. ∎
     Neither convexity nor smoothness, nor that anything converges, is used.
     """
 
