@@ -50,7 +50,12 @@ def check_readme() -> None:
     walks = [block.strip().splitlines() for block in blocks("console") if block.startswith("gibbsafe init")]
     assert [len(lines) for lines in walks] == [5, 5]
     for number, lines in reversed(list(enumerate(walks))):  # the first walk's files stay, for what follows
-        for line in [*lines, "gibbsafe query release.json", "gibbsafe plan study.toml", f"gibbsafe ledger show {lines[1].split()[3]}"]:
+        for line in [
+            *lines,
+            "gibbsafe query release.json",
+            "gibbsafe plan study.toml",
+            f"gibbsafe ledger show {lines[1].split()[3]}",
+        ]:
             done = run(line)
             assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"
             assert done.stdout, line

@@ -43,7 +43,9 @@ class Asked:
 
 #: Fields of `Answers` besides the scores of the path, one line each.
 BESIDE = {
-    "moment": Asked("moment", lambda d: (d, d), lambda plan, records, path, answers: records.moment(), lambda plan: plan.moment_ratio),
+    "moment": Asked(
+        "moment", lambda d: (d, d), lambda plan, records, path, answers: records.moment(), lambda plan: plan.moment_ratio
+    ),
     "facts": Asked(
         "facts",
         lambda d: (FACTS,),

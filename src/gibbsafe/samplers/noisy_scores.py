@@ -147,7 +147,9 @@ def ask(
     facts = None
     if rule.facts > 0:
         scale = public.facts_scale
-        facts = _on_grid(records.facts(within_reach(path.point), public.facts_unit) + scale * generator.standard_normal(FACTS), scale)
+        facts = _on_grid(
+            records.facts(within_reach(path.point), public.facts_unit) + scale * generator.standard_normal(FACTS), scale
+        )
     answers = Answers(np.array(path.scores), moment, facts)
     if rule.point > 0:
         pilot = within_reach(fitted(public, answers, path, pilot=True))
