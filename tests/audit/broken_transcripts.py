@@ -11,6 +11,7 @@ import numpy as np
 import gibbsafe as gs
 from gibbsafe.audit.mechanisms import mechanism_of
 from gibbsafe.audit.transcripts import concentrated, ratio_of
+from gibbsafe.losses import kernels
 from gibbsafe.losses.calibrated import CalibratedScore
 from gibbsafe.planning.plans import Plan
 from gibbsafe.samplers import noisy_scores, transcript_fit
@@ -135,6 +136,7 @@ def rows_counted_more_than_their_norm_allows(monkeypatch):
     """Weights of the calibrated loss that make up for more than the length of short rows."""
     model = gs.models.LogisticRegression(dimension=2, intercept=False)
     honest = alone(plan_of(model, LESS), scores=3, clip=0.5)
+    monkeypatch.setattr(kernels, "_COMPILED", False)
     monkeypatch.setattr(CalibratedScore, "weights", lambda self, rows: np.linalg.norm(rows, axis=1) ** -2.0)
     short, labels = np.vstack([[0.4, 0.0], np.tile([1.0, 0.0], (N - 1, 1))]), np.r_[1, np.arange(N - 1) % 2]
     return attack(honest, ((short, labels), (short, np.r_[0, labels[1:]])), runs=300) > honest.guarantee.mu
@@ -144,6 +146,7 @@ def slopes_not_divided_by_their_bound(monkeypatch):
     """Slopes of the calibrated loss as large as 1/C, priced as if they were at most 1."""
     model = gs.models.LogisticRegression(dimension=2, intercept=False)
     honest, slope = alone(plan_of(model, LESS), scores=3, clip=0.5), CalibratedScore.slope
+    monkeypatch.setattr(kernels, "_COMPILED", False)
     monkeypatch.setattr(CalibratedScore, "slope", lambda self, u: slope(self, u) / self.clip)
     rows, labels = np.tile([1.0, 0.0], (N, 1)), np.arange(N) % 2
     pair = ((rows, np.r_[1, labels[1:]]), (rows, np.r_[0, labels[1:]]))

@@ -1,13 +1,14 @@
 """What analysts meet: table, words, plain data, and refusals that say what to plan instead."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import gibbsafe as gs
 from gibbsafe.population import Population, overview
-from gibbsafe.population.posterior import decided
+from gibbsafe.population.posterior import against, decided
 
 M = gs.models
 
@@ -22,6 +23,12 @@ def test_words_say_who_decided():
     assert made(1.0, 0.95).words() == ()
     assert made(0.1, 0.95, 0.7).words() == ("the data say little about p0", "data and prior both speak of p2")
     assert "the data say little about p0" in made(0.1).interval(0.9).assumptions
+
+
+def test_words_say_that_the_prior_expected_something_else():
+    far = replace(made(1.0, 1.0), against_prior=against(np.array([[7.0, 7.0]] * 96 + [[7.0, 1.0]] * 4 + [[7.0, 1.0]] * 2), 1.0))
+    assert far.words() == ("the prior expected smaller values, and the data are followed, for p0",)
+    assert far.to_dict()["against_prior"] == ["p0"]
 
 
 def test_summary_has_mean_sd_interval_chance_and_share():

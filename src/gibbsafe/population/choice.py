@@ -11,7 +11,7 @@ from gibbsafe.population.chains import prior_draws
 from gibbsafe.population.draws import from_draws
 from gibbsafe.population.family import family_intervals
 from gibbsafe.population.gibbs import gibbs_intervals
-from gibbsafe.population.posterior import Population, decided
+from gibbsafe.population.posterior import Population, against, decided
 from gibbsafe.population.result import Intervals
 from gibbsafe.population.scores import scaled_draws
 from gibbsafe.release import Release
@@ -40,16 +40,17 @@ def population(release: Release, draws: int = 1000, generator: np.random.Generat
         )
     scaled = scaled_draws(public, release.answers, path_of(plan, release.answers), wanted, random)
     draws_of, prior = (plan.model.to_original(each) for each in (scaled, prior_draws(scaled, public.unit)))
-    return _made(release, draws_of, decided(draws_of, prior) * (1 - unseen_share(public, release.answers)))
+    shares = decided(draws_of, prior) * (1 - unseen_share(public, release.answers))
+    return _made(release, draws_of, shares, against(scaled, public.unit))
 
 
-def _made(release: Release, draws: Floats, shares: Floats) -> Population:
+def _made(release: Release, draws: Floats, shares: Floats, far: tuple[bool, ...]) -> Population:
     plan = release.plan
     rows = "rows are like those that the noisy second moment and the declaration describe"
     lines = [f"records are independent and follow {plan.model.name}'s law, or nearly so; {rows}"]
     if plan.rows_per_person > 1:
         lines.append("rows of one person are as good as independent")
-    return Population(plan.model.parameter_names, draws, shares, tuple(lines))
+    return Population(plan.model.parameter_names, draws, shares, tuple(lines), far)
 
 
 def intervals(release: Release, level: float, *, radius: float | None = None, dispersion: float | None = None) -> Intervals:

@@ -11,16 +11,23 @@ from gibbsafe._validate import open_probability
 from gibbsafe.population.result import Intervals
 from gibbsafe.queries.query import FREE
 
-__all__ = ["Population", "decided"]
+__all__ = ["Population", "against", "decided"]
 
 #: Shares from which on a parameter is said to be decided by the data, or partly so.
 DECIDED, PARTLY = 0.9, 0.5
+#: A parameter contradicts the prior when so many of its draws are farther out than so many typical parameters.
+SURE, FAR = 0.95, 6.0
 
 
 def decided(draws: Floats, prior: Floats) -> Floats:
     """Return per parameter how much the data decided: 1 − (width of the posterior / width of the prior)², widths of 90 %."""
     widths = [np.subtract(*np.quantile(each, [0.95, 0.05], axis=0)) for each in (draws, prior)]
     return np.asarray(np.clip(1 - (widths[0] / np.maximum(widths[1], 1e-300)) ** 2, 0.0, 1.0))
+
+
+def against(scaled: Floats, unit: float) -> tuple[bool, ...]:
+    """Return which parameters lie where default priors did not expect them: most draws (scaled units) beyond twice D's share."""
+    return tuple(bool(each) for each in (np.abs(scaled) > FAR * unit).mean(axis=0) > SURE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +39,14 @@ class Population:
         draws: (draws, parameters).
         decided_by_data: per parameter, from 0 (the prior's word) to 1 (the data's).
         assumptions: what has to be true, in plain words.
+        against_prior: per parameter, whether answers place it where the prior did not expect it; answers are followed.
     """
 
     names: tuple[str, ...]
     draws: Floats
     decided_by_data: Floats
     assumptions: tuple[str, ...]
+    against_prior: tuple[bool, ...] = ()
     cost: str = FREE
 
     @property
@@ -66,11 +75,15 @@ class Population:
         )
 
     def words(self) -> tuple[str, ...]:
-        """Return which parameters the data say little about; empty where they decide all."""
+        """Return which parameters the data say little about, or place against the prior; empty where they decide all."""
         little = [name for name, share in zip(self.names, self.decided_by_data, strict=True) if share < PARTLY]
         partly = [name for name, share in zip(self.names, self.decided_by_data, strict=True) if PARTLY <= share < DECIDED]
         lines = [("the data say little about", little), ("data and prior both speak of", partly)]
+        lines.append(("the prior expected smaller values, and the data are followed, for", self._against()))
         return tuple(f"{words} {', '.join(listed)}" for words, listed in lines if listed)
+
+    def _against(self) -> list[str]:
+        return [name for name, against in zip(self.names, self.against_prior, strict=False) if against]
 
     def summary(self, level: float = 0.9) -> str:
         """Return a table: mean, standard deviation, interval, probability of a positive effect, share decided by the data."""
@@ -92,6 +105,7 @@ class Population:
             "sd": self.sd.tolist(),
             "positive": self.positive.tolist(),
             "decided_by_data": self.decided_by_data.tolist(),
+            "against_prior": self._against(),
             "assumptions": list(self.assumptions),
             "cost": self.cost,
         }

@@ -12,14 +12,15 @@ import math
 import numpy as np
 
 from gibbsafe._types import Floats
+from gibbsafe.losses.base import Loss
 from gibbsafe.population.chains import Target, approximated, draw
 from gibbsafe.samplers.noisy_scores import Answers
 from gibbsafe.samplers.pseudo_rows import normals
-from gibbsafe.samplers.score_fit import Expectation
+from gibbsafe.samplers.score_fit import Expectation, Fit, Observation
 from gibbsafe.samplers.score_path import ScorePath
 from gibbsafe.samplers.transcript_fit import ROWS, Public, expectation_of, fit_of, minimisers, misfit_of, observed
 
-__all__ = ["scaled_draws"]
+__all__ = ["draws_given", "scaled_draws"]
 
 #: Designs of pseudo-rows, and chains on each.
 DESIGNS, CHAINS = 8, 8
@@ -33,18 +34,25 @@ def scaled_draws(public: Public, answers: Answers, path: ScorePath, draws: int, 
     features = public.shape.features
     centre = expectation_of(public, answers, normals(generator, ROWS, features))
     fit = fit_of(public, centre, answers, path)
-    scale = max(WIDE * public.unit, TIMES * fit.deviation)
     several = _designs(public, answers, centre, generator)
     seen = observed(public, answers, path, misfit_of(public, centre, answers, path, fit.point))
+    return draws_given(several, seen, fit, public.loss, public.unit, draws, generator)
+
+
+def draws_given(  # noqa: PLR0917 - a posterior's ingredients
+    several: Expectation, seen: Observation, fit: Fit, loss: Loss, unit: float, draws: int, generator: np.random.Generator
+) -> Floats:
+    """Return draws of θ* given an observation, over several designs of pseudo-rows and started near a fit."""
     asked = several.asked(seen.points, seen.shares)
-    target = Target(several, asked, seen.mean, np.asarray(np.linalg.inv(fit.variance)), public.unit)
-    modes, root = approximated(target, fit.point, scale)
-    keep = math.ceil(draws / (DESIGNS * CHAINS))
-    found = draw(target, modes, root, generator, keep=keep, chains=CHAINS)
+    target = Target(several, asked, seen.mean, np.asarray(np.linalg.inv(fit.variance)), unit)
+    modes, root = approximated(target, fit.point, max(WIDE * unit, TIMES * fit.deviation))
+    designs, keep = len(several.rows), math.ceil(draws / (DESIGNS * CHAINS))
+    chains = DESIGNS * CHAINS // designs
+    found = draw(target, modes, root, generator, keep=keep, chains=chains)
     if not several.law.consistent:
-        stacked = found.transpose(1, 3, 0, 2).reshape(DESIGNS, len(fit.point), -1)
-        mapped = minimisers(several, public.loss, stacked)
-        found = mapped.reshape(DESIGNS, len(fit.point), keep, CHAINS).transpose(2, 0, 3, 1)
+        stacked = found.transpose(1, 3, 0, 2).reshape(designs, len(fit.point), -1)
+        mapped = minimisers(several, loss, stacked)
+        found = mapped.reshape(designs, len(fit.point), keep, chains).transpose(2, 0, 3, 1)
     return found.reshape(-1, len(fit.point))[:draws]
 
 

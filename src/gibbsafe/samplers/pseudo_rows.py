@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri, owens_t
 from gibbsafe._types import Floats
 from gibbsafe.domains.row_shape import RowShape
 
-__all__ = ["Unseen", "normals", "pseudo_rows", "second_moment", "symmetric"]
+__all__ = ["Unseen", "normals", "pseudo_rows", "root_of", "second_moment", "structured", "symmetric"]
 
 #: Eigenvalues of the moment are at least this share of their mean; rounds in which the copula's correlations are matched.
 FLOOR, ROUNDS = 1e-3, 3
@@ -39,7 +39,7 @@ def normals(generator: np.random.Generator | np.random.RandomState, rows: int, f
 
 def second_moment(noisy: Floats, scale: float, shape: RowShape, rows: float) -> Floats:
     """Return Σ zzᵀ without its noise as far as may be: public structure kept, eigenvalues shrunk."""
-    known, free = _structured(noisy, shape, rows)
+    known, free = structured(noisy, shape, rows)
     size = len(noisy)
     values, vectors = np.linalg.eigh(known)
     spread = scale * math.sqrt(2 * free / (size * (size + 1)))  # structure has taken its share of the noise
@@ -47,7 +47,7 @@ def second_moment(noisy: Floats, scale: float, shape: RowShape, rows: float) -> 
     correction = (apart / (apart**2 + spread**2 / 2 + 1e-300)).sum(axis=1)
     kept = np.maximum.accumulate(values - spread**2 * correction)
     kept = np.maximum(kept, FLOOR * rows * _mean_square(shape) / size)
-    return _structured((vectors * kept) @ vectors.T, shape, rows)[0]
+    return structured((vectors * kept) @ vectors.T, shape, rows)[0]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Unseen:
         Noise t on variances of about v spreads u equal eigenvalues by a variance of about (t/v)²(u + 1)/2, within (t/v)√(2u). An
         eigenvalue farther than that from the mean of the rest is seen; the excess of the variance is the rest's own.
         """
-        known, _ = _structured(noisy, shape, rows)
+        known, _ = structured(noisy, shape, rows)
         features = shape.features
         covariance = known[:features, :features].copy()
         if shape.constant is not None:
@@ -97,7 +97,7 @@ def _mean_square(shape: RowShape) -> float:
     return min(1.0, shape.norm**2 + (shape.constant or 0.0) ** 2)
 
 
-def _structured(moment: Floats, shape: RowShape, rows: float) -> tuple[Floats, int]:
+def structured(moment: Floats, shape: RowShape, rows: float) -> tuple[Floats, int]:
     """Return the moment with what is public put in, and how many of its entries are left free."""
     known, size = moment.copy(), len(moment)
     free = size * (size + 1) // 2
@@ -214,10 +214,11 @@ def _recoloured(made: Floats, mean: Floats, covariance: Floats) -> Floats:
     centre = made.mean(axis=0)
     found = (made - centre).T @ (made - centre) / len(made)
     found += np.eye(len(mean)) * max(1e-9 * float(np.trace(found)), 1e-300)
-    root, inverse = _root(found, 0.5), _root(found, -0.5)
-    return np.asarray(mean + (made - centre) @ (inverse @ _root(root @ covariance @ root, 0.5) @ inverse))
+    root, inverse = root_of(found, 0.5), root_of(found, -0.5)
+    return np.asarray(mean + (made - centre) @ (inverse @ root_of(root @ covariance @ root, 0.5) @ inverse))
 
 
-def _root(matrix: Floats, power: float) -> Floats:
+def root_of(matrix: Floats, power: float) -> Floats:
+    """Return a power of a symmetric matrix that has no eigenvalue below 0, or nearly so."""
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray((vectors * np.maximum(values, 1e-14 * max(float(values[-1]), 1e-300)) ** power) @ vectors.T)
