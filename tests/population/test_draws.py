@@ -21,8 +21,10 @@ def released(truth, seeds, draws=30, model=MODEL, budget=BUDGET):
 
 @pytest.mark.parametrize("size", [0.0, 1.0, 3.0])
 def test_intervals_cover_wherever_the_truth_is(size):
-    """Of 3 × 14 nominal 90 % intervals at least 76 % hold the truth; with all at 90 % that fails once in 200. At 3 the prior pulls
-    the draws by several of their deviations: a linear correction covered a third."""
+    """Of 3 × 14 nominal 90 % intervals at least 76 % hold the truth; with all at 90 % that fails once in 200.
+
+    At 3 the prior pulls the draws by several of their deviations: a linear correction covered a third.
+    """
     truth = size * np.array([1.5, -1.0, 1.0])
     held = [each.interval(0.9).covers(truth) for each in released(truth, range(14))]
     assert np.mean(held) >= 0.76

@@ -3,10 +3,10 @@
 Scaled units. Draws come from exp(−βF(θ) − ½(θ−c)ᵀM(θ−c)), F the sum of losses. Integrating by parts, the scores ∇F have mean
 −M(θ̄ − c)/β over that posterior, θ̄ its mean: exactly, however curved F is. So N draws with mean θ̂ are N points at which scores
 were "asked", and their mean answer is y = −M(θ̂ − c)/β, with noise (H + M/β)/(βN) of finitely many draws. The covariance C shows
-the curvature, H ≈ (C⁻¹ − M)/β; rows are made that have this curvature at the draws, and from there on a posterior is found as it
-is for noisy scores (`gibbsafe.population.scores`). What N draws leave open about C, a Wishart matrix, is added to first order: the
-truth's distance from the draws is off by H⁻¹ times the error of H, and spreads have Student's factor. For a squared loss all of it
-is linear, and closed form.
+the curvature, H ≈ (C⁻¹ − M)/β; rows are made that have this curvature at the draws, and from there on a posterior is found as
+it is for noisy scores (`gibbsafe.population.scores`). What N draws leave open about C, a Wishart matrix, is added to first order:
+the truth's distance from the draws is off by H⁻¹ times the error of H, and spreads have Student's factor. For a squared loss all
+of it is linear, and closed form.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _by_rows(seen: _Seen, shape: RowShape, model: GibbsModel, draws: int, genera
     n = float(seen.n) if seen.n is not None else _rows_of(middle, shape, loss, seen.mean)
     if shape.constant is not None and not loss.margin:
         law = law.steep(float(np.clip(middle[-1, -1] / (n * shape.constant**2), 1e-6, loss.smoothness)), np.zeros(1))
-    rows = _rows_with(middle, shape, n, law, seen.points, normals(generator, ROWS, shape.features))
+    rows = _rows_with(middle, shape, n, law, points=seen.points, normal=normals(generator, ROWS, shape.features))
     expectation = Expectation(rows[None], law, n)
     observed = Observation(seen.points, np.full(seen.number, 1 / seen.number), seen.score, seen.noise(middle))
     fit = best_fit(expectation, observed, unit, seen.mean)
@@ -132,7 +132,7 @@ def _rows_of(curvature: Floats, shape: RowShape, loss: Loss, mean: Floats) -> fl
     return max(float(curvature[-1, -1]) / (shape.constant**2 * max(each, 1e-6)), 1.0)
 
 
-def _rows_with(curvature: Floats, shape: RowShape, n: float, law: Law, points: Floats, normal: Floats) -> Floats:
+def _rows_with(curvature: Floats, shape: RowShape, n: float, law: Law, *, points: Floats, normal: Floats) -> Floats:
     """Return pseudo-rows whose curvature, averaged over the points, is about this: their moment is mapped there in rounds."""
     some = points[:: max(1, len(points) // 16)]
 
