@@ -73,7 +73,7 @@ def test_decided_by_data_is_between_0_and_1_and_falls_with_the_budget(one):
     for made in (one, poor):
         assert ((made.population().decided_by_data >= 0) & (made.population().decided_by_data <= 1)).all()
     assert (one.population().decided_by_data > 0.9).all()
-    assert (poor.population().decided_by_data < 0.8).all()
+    assert (poor.population().decided_by_data < 0.5).all()
     assert poor.population().words()
     assert one.population().words() == ()
 
