@@ -25,6 +25,8 @@ __all__ = ["Public", "expectation_of", "fit_of", "fitted", "minimisers", "misfit
 
 #: Pseudo-rows of a design, of the estimate's and of the pilot's; rounds in which measured facts and fit are brought together.
 ROWS, PILOT_ROWS, ROUNDS = 512, 192, 2
+#: The search for minimisers ends when all but few steps are this short beside their points.
+CLOSE, FEW = 1e-3, 0.01
 #: The seed of the pseudo-rows behind an estimate: public, and the same every time.
 SEED = 20_260
 
@@ -185,11 +187,10 @@ def _fit_point(public: Public, answers: Answers, path: ScorePath, pilot: bool) -
     return minimisers(expectation, public.loss, found.point[None, :, None])[0, :, 0]
 
 
-def minimisers(expectation: Expectation, loss: Loss, truth: Floats, steps: int = 12) -> Floats:
+def minimisers(expectation: Expectation, loss: Loss, truth: Floats, steps: int = 20) -> Floats:
     """Return the loss's minimisers (designs, parameters, chains) where labels follow the law at ``truth``.
 
-    The truth itself where the loss is consistent; else Newton steps on the expected loss of the pseudo-rows, with the curvature
-    at the mean of the chains.
+    The truth itself where the loss is consistent; else Newton steps on the expected loss of the pseudo-rows.
     """
     law = expectation.law
     if law.consistent:
@@ -200,10 +201,12 @@ def minimisers(expectation: Expectation, loss: Loss, truth: Floats, steps: int =
     for _ in range(steps):
         u = np.matmul(rows, at)
         gradient = np.matmul(back, p * loss.slope(u) - (1 - p) * loss.slope(-u))
-        bend = (p * loss.curvature(u) + (1 - p) * loss.curvature(-u)).mean(axis=2)
-        curved = np.matmul(back * bend[:, None], rows)
-        curved += np.eye(curved.shape[1]) * (1e-6 * np.trace(curved, axis1=1, axis2=2)[:, None, None] + 1e-12)
-        move = np.linalg.solve(curved, gradient)
-        length = np.linalg.norm(move, axis=1, keepdims=True)
-        at = at - move * np.minimum(1, (1 + np.linalg.norm(at, axis=1, keepdims=True)) / np.maximum(length, 1e-300))
+        bend = p * loss.curvature(u) + (1 - p) * loss.curvature(-u)
+        curved = np.stack([np.matmul(back * bend[:, None, :, chain], rows) for chain in range(truth.shape[2])], axis=1)
+        curved += np.eye(curved.shape[2]) * (1e-6 * np.trace(curved, axis1=2, axis2=3)[..., None, None] + 1e-12)
+        move = np.linalg.solve(curved, gradient.transpose(0, 2, 1)[..., None])[..., 0].transpose(0, 2, 1)
+        length, reach = np.linalg.norm(move, axis=1, keepdims=True), 1 + np.linalg.norm(at, axis=1, keepdims=True)
+        at = at - move * np.minimum(1, reach / np.maximum(length, 1e-300))
+        if np.mean(length > CLOSE * reach) < FEW:
+            break
     return np.asarray(at)
