@@ -176,8 +176,14 @@ def fitted(public: Public, answers: Answers, path: ScorePath, *, pilot: bool = F
         return path.point
     if not np.isfinite(point).all():
         return path.point
-    weight = 0.0 if pilot else OF_PATH * public.rule.path / (public.rule.path + public.rule.point)
+    weight = 0.0 if pilot else _weight_of_path(public, len(point))
     return np.asarray((1 - weight) * point + weight * path.point)
+
+
+def _weight_of_path(public: Public, parameters: int) -> float:
+    """Return what the path's mean point weighs: nothing below a signal of 2, where it is noise, all it may from 4 on."""
+    rule, signal = public.rule, 2 * public.rule.rows * public.loss.lipschitz * math.sqrt(public.beta) / parameters
+    return OF_PATH * rule.path / (rule.path + rule.point) * min(max(signal / 2 - 1, 0.0), 1.0)
 
 
 def _fit_point(public: Public, answers: Answers, path: ScorePath, pilot: bool) -> Floats:
