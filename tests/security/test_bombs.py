@@ -27,12 +27,12 @@ name = "GaussianMean"
 bounds = [0, 1]
 """
 
-#: Runs a command that may take 600 MB more than the libraries do; prints its exit code.
+#: Runs a command that may take 300 MB more than the libraries do; every bomb holds more than that.
 LIMITED = """
 import resource, sys
 import numpy, pyarrow, pyarrow.csv, gibbsafe.study
 from gibbsafe.cli import main
-room = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + 600 * 10**6
+room = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + 300 * 10**6
 resource.setrlimit(resource.RLIMIT_AS, (room, room))
 sys.argv = ["gibbsafe", *sys.argv[1:]]
 main()
@@ -55,14 +55,14 @@ def desk(tmp_path):
 
 def endless_header(folder):
     with gzip.open(folder / "t.csv.gz", "wb", compresslevel=1) as file:
-        for _ in range(1000):
+        for _ in range(500):
             file.write(b"a" * 1_000_000)
     return "t.csv.gz"
 
 
 def many_names(folder):
     with gzip.open(folder / "t.csv.gz", "wb", compresslevel=1) as file:
-        for _ in range(600):
+        for _ in range(350):
             file.write(b"a," * 500_000)
     return "t.csv.gz"
 
@@ -70,15 +70,15 @@ def many_names(folder):
 def endless_rows(folder):
     with gzip.open(folder / "t.csv.gz", "wb", compresslevel=1) as file:
         file.write(b"a\n")
-        for _ in range(600):
+        for _ in range(350):
             file.write(b"0.5\n" * 250_000)
     return "t.csv.gz"
 
 
 def archive(folder, name="t.npz"):
     with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made, made.open("a.npy", "w") as file:
-        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (100_000_000,)})
-        for _ in range(800):
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (50_000_000,)})
+        for _ in range(400):
             file.write(bytes(1_000_000))
     return name
 
@@ -90,22 +90,22 @@ def archive_of_another_name(folder):
 BOMBS = [endless_header, many_names, endless_rows, archive, archive_of_another_name]
 
 
-@pytest.mark.parametrize("options", [(), ("--memory", "50MB")], ids=["by default", "with a limit"])
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_bombs_are_refused_in_one_line(desk, bomb, options):
+def test_bombs_are_refused_in_one_line(desk, bomb):
     table = bomb(desk)
     assert (desk / table).stat().st_size < 10_000_000
-    result = released(desk, table, *options)
-    assert result.returncode == 1, result.stderr[-2000:]
-    assert result.stderr.count("\n") == 1
-    assert not (desk / "release.json").exists()
+    for options in ((), ("--memory", "50MB")):
+        result = released(desk, table, *options)
+        assert result.returncode == 1, result.stderr[-2000:]
+        assert result.stderr.count("\n") == 1
+        assert not (desk / "release.json").exists()
 
 
 def test_a_record_without_end_is_one_that_cannot_be_read(desk):
     """For an untrusted study records are counted and read one by one: a quote that is never closed must not fill the memory."""
     with gzip.open(desk / "t.csv.gz", "wb", compresslevel=1) as file:
         file.write(b'a\n0.5\n"')
-        for _ in range(1000):
+        for _ in range(400):
             file.write(b"x" * 1_000_000)
     (desk / "study.toml").write_text(STUDY.replace("n = 10", "n = 2"))
     gs.ledger.open_account(str(desk / "ledger.db"), "c", gs.Budget(8.0, 1e-3), adjacency="replace-one")
