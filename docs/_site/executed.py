@@ -1,9 +1,10 @@
 """Examples of a page are run, and what they print and draw is put beneath them.
 
-Every block of README and docs that is fenced as `python`, `console` or `r` runs, by this one file: the README's in `make test`
-(tests/test_docs.py), those of docs when the site is built (steps.py), and each shows something. A block has a directory and names of its own, unless its page says
-`<!-- one story -->`: then all blocks of the page share them, in order. `<!-- needs PostgreSQL -->` before a block: where there is
-none the block is skipped by name. A command whose line ends in `# refused` must end with exit code 1.
+Every block of README and docs that is fenced as `python`, `console` or `r` runs, by this one file, and shows something: the
+README's in `make test` (tests/test_docs.py), those of docs when the site is built (steps.py). A block has a directory and names
+of its own, unless its page says `<!-- one story -->`: then all blocks of the page share them, in order. A block after
+`<!-- needs PostgreSQL -->` is skipped by name where there is none. A command whose line ends in `# refused` must end with exit
+code 1.
 """
 
 from __future__ import annotations
