@@ -44,9 +44,10 @@ def _mills_decay(x: np.ndarray) -> np.ndarray:
     """
     direct = 1.0 - x * math.sqrt(math.pi / 2) * erfcx(x / math.sqrt(2))
     far = np.maximum(x, 3.0)
-    tail = far
-    for k in range(120, 1, -1):
-        tail = far + k / tail
+    tail, nearest = far.copy(), far.min()
+    for k in range(100 if nearest < 4 else 64 if nearest < 6 else 40, 1, -1):  # what more terms add is less than a rounding
+        np.divide(k, tail, out=tail)
+        tail += far
     fraction = (1.0 / tail) / (far + 1.0 / tail)
     decay: np.ndarray = np.where(x > 3.0, fraction, direct)
     return decay
