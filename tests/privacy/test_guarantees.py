@@ -209,7 +209,7 @@ def test_pure_trade_off_is_randomised_response():
     assert PureDP(1.0).true_positive_rate(0.5) == pytest.approx(1 - 0.5 / math.e, rel=1e-6)
 
 
-@pytest.mark.parametrize("mu", [10 ** (k / 8 - 1.5) for k in range(20)])
+@pytest.mark.parametrize("mu", [10 ** (k / 2 - 1.5) for k in range(5)])
 def test_gaussian_epsilon_agrees_with_dp_accounting(mu):
     ours = GaussianDP(mu).epsilon(1e-6)
     theirs = pld_epsilon(GaussianDP(mu), 1e-6)
