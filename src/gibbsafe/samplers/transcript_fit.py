@@ -164,8 +164,8 @@ def _measured(public: Public, expectation: Expectation, facts: Floats, point: Fl
 def fitted(public: Public, answers: Answers, path: ScorePath, *, pilot: bool = False) -> Floats:
     """Return the estimate; or a pilot, in a quarter of the time, at which one more score is asked.
 
-    The fit knows how scores bend and trusts rows made of a noisy moment; the path's mean point trusts nothing and is noisier. Their
-    errors have little in common, so the estimate is a mean of both, the path weighing less where it had less of the budget.
+    The fit knows how scores bend and trusts rows made of a noisy moment; the path's mean point trusts nothing and is noisier.
+    Their errors have little in common, so the estimate is a mean of both, the path weighing less where it had less of the budget.
     Answers are paid for: where no fit of them comes out, the path's mean point is the estimate.
     """
     if not public.fits:
