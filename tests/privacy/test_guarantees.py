@@ -63,6 +63,14 @@ def test_epsilon_inverts_delta(guarantee, epsilon):
         assert guarantee.delta(back) <= delta
 
 
+def test_a_claim_is_found_between_a_large_pure_part_and_what_slack_allows():
+    """Its δ falls from ε = 15 to 25 and rises to 1 at 28: once no ε was found."""
+    claim = gs.privacy.compose([PureDP(13.0), GaussianDP(5.0), ApproximateDP(0.0, 0.0625)], slack=1e-12)
+    assert claim.delta(17.0) < 1
+    assert claim.epsilon(claim.delta(17.0)) <= 17.0
+    assert claim.delta(40.0) == claim.delta(27.0) == pytest.approx(min(claim.delta(e / 10) for e in range(150, 280)), rel=1e-3)
+
+
 @given(st.floats(1e-3, 10), st.floats(0.01, 0.95))
 def test_gaussian_inversion_is_an_equality(mu, share):
     epsilon = share * mu * 30
