@@ -55,7 +55,7 @@ class Public:
 
     @property
     def facts_scale(self) -> float:
-        """Standard deviation of either fact."""
+        """Standard deviation of each fact."""
         return self._scale(self.rule.facts)
 
     @property
