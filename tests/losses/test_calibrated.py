@@ -79,12 +79,13 @@ def test_sums_count_no_row_more_than_its_bound_however_small_it_is(clip, compile
     rows[:200, 1:] = 0  # one coordinate alone
     rows /= np.maximum(1, [math.hypot(*row) * (1 + 1e-15) for row in rows])[:, None]
     for point in (np.full(3, -900.0), rng.standard_normal(3)):
-        terms = np.array([score.gradient(row[None], point) for row in rows])
+        weights = score.weights(rows)
+        terms = np.array([score.gradient(row[None], point, weight[None]) for row, weight in zip(rows, weights, strict=True)])
         assert max(math.hypot(*term) for term in terms) <= 1
         counts = rng.integers(1, 5, 400).astype(float)
-        np.testing.assert_allclose(score.gradient(rows, point), terms.sum(axis=0), atol=1e-12)
-        np.testing.assert_allclose(score.gradient(rows, point, counts), counts @ terms, atol=1e-12)
-        expected = [by_definition(u, clip) for u in rows @ point] * score.weights(rows)
+        np.testing.assert_allclose(score.gradient(rows, point, weights), terms.sum(axis=0), atol=1e-12)
+        np.testing.assert_allclose(score.gradient(rows, point, weights * counts), counts @ terms, atol=1e-12)
+        expected = [by_definition(u, clip) for u in rows @ point] * weights
         np.testing.assert_allclose(terms, expected[:, None] * rows, atol=1e-12)
 
 

@@ -67,34 +67,6 @@ static inline double slope(double x)
     return -1.0 / (1.0 + exponential(x));
 }
 
-/* log x = k log 2 + 2 artanh((m - 1)/(m + 1)) for normal x = 2^k m > 0, m from 1/sqrt(2) to sqrt(2); the series leaves out less than
-   2e-17. Bits above those of 1/sqrt(2) are k, which adding to 2^52 in its low bits makes a double. */
-static inline double logarithm(double x)
-{
-    const uint64_t ROOT_HALF = 0x3fe6a09e667f3bcdULL, WHOLE = 0x4330000000000000ULL;
-    uint64_t bits, power;
-    double k, m;
-    memcpy(&bits, &x, sizeof bits);
-    bits -= ROOT_HALF;
-    power = ((bits >> 52) + 1024) & 2047; /* k + 1024 */
-    bits = (bits & 0x000fffffffffffffULL) + ROOT_HALF;
-    memcpy(&m, &bits, sizeof m);
-    power |= WHOLE;
-    memcpy(&k, &power, sizeof k);
-    k -= 0x1p52 + 1024.0;
-    double s = (m - 1.0) / (m + 1.0), t = s * s;
-    double p = 1.0 / 19.0;
-    p = p * t + 1.0 / 17.0;
-    p = p * t + 1.0 / 15.0;
-    p = p * t + 1.0 / 13.0;
-    p = p * t + 1.0 / 11.0;
-    p = p * t + 1.0 / 9.0;
-    p = p * t + 1.0 / 7.0;
-    p = p * t + 1.0 / 5.0;
-    p = p * t + 1.0 / 3.0;
-    return k * LOG_2_HIGH + (k * LOG_2_LOW + 2.0 * (s + s * t * p));
-}
-
 /* One ufunc per function. Where input and output are the same array each element is read before it is written, and NumPy copies
    any other overlap, so iterations never depend on one another. Flags are cleared: limits are answers here, not warnings. */
 #define UFUNC(name, function)                                                                                                \
@@ -122,6 +94,17 @@ UFUNC(logistic_slope, slope)
 /* Rows of a tile are read from memory once: products forward, slopes, products backward while they are in the first cache. */
 enum { TILE = 32 };
 
+/* Row i of a tile times theta. */
+static inline void products(const double *tile, const double *theta, double *results, int count, npy_intp d)
+{
+    for (int i = 0; i < count; i++) {
+        double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+        for (npy_intp j = 0; j < d; j++) sum += tile[i * d + j] * theta[j];
+        results[i] = sum;
+    }
+}
+
 /* Add slopes[i] times row i of a tile to the total. */
 static inline void add_back(const double *tile, const double *slopes, double *total, int count, npy_intp d)
 {
@@ -146,46 +129,28 @@ FOR_EACH_PROCESSOR static void add_logistic(const double *rows, const double *th
     for (npy_intp start = 0; start < n; start += TILE) {
         const double *tile = rows + start * d;
         int count = n - start < TILE ? (int)(n - start) : TILE;
-        for (int i = 0; i < count; i++) {
-            double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-            for (npy_intp j = 0; j < d; j++) sum += tile[i * d + j] * theta[j];
-            slopes[i] = sum;
-        }
+        products(tile, theta, slopes, count, d);
 #pragma GCC ivdep
         for (int i = 0; i < count; i++) slopes[i] = slope((slopes[i] - centre) / width);
         add_back(tile, slopes, total, count, d);
     }
 }
 
-/* Slopes of the calibrated loss, a row counting ||z||^(2 clip - 2) times: see calibrated.py. */
+/* Slopes of the calibrated loss, each row as often as it counts: see calibrated.py. */
 FOR_EACH_PROCESSOR static void add_calibrated(const double *rows, const double *theta, const double *counts, double *total,
                                               npy_intp n, npy_intp d, const double *constants)
 {
-    double clip = constants[0], smallest = constants[1], slopes[TILE], squares[TILE];
+    double clip = constants[0], slopes[TILE];
     for (npy_intp start = 0; start < n; start += TILE) {
         const double *tile = rows + start * d;
         int count = n - start < TILE ? (int)(n - start) : TILE;
-        for (int i = 0; i < count; i++) {
-            double sum = 0.0, square = 0.0;
-#pragma omp simd reduction(+ : sum, square)
-            for (npy_intp j = 0; j < d; j++) {
-                sum += tile[i * d + j] * theta[j];
-                square += tile[i * d + j] * tile[i * d + j];
-            }
-            slopes[i] = sum;
-            squares[i] = square;
-        }
+        products(tile, theta, slopes, count, d);
 #pragma GCC ivdep
         for (int i = 0; i < count; i++) {
             double u = slopes[i], e = exponential(-fabs(u));
             double size = 1.0 / (clip * (1.0 + e));
             size = (size > 1.0 ? 1.0 : size) * (u > 0.0 ? e : 1.0);
-            double weight = exponential((clip - 1.0) * logarithm(squares[i])) * (1.0 - 0x1p-42); /* |log| < 694: safe */
-            slopes[i] = squares[i] >= smallest ? -size * weight : 0.0;
-        }
-        if (counts != NULL) {
-            for (int i = 0; i < count; i++) slopes[i] *= counts[start + i];
+            slopes[i] = -size * counts[start + i];
         }
         add_back(tile, slopes, total, count, d);
     }
@@ -242,10 +207,14 @@ static PyObject *logistic_gradient(PyObject *module, PyObject *args)
 static PyObject *calibrated_gradient(PyObject *module, PyObject *args)
 {
     PyObject *rows, *theta, *counts;
-    double constants[2];
+    double clip;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOOdd", &rows, &theta, &counts, &constants[0], &constants[1])) return NULL;
-    return summed(add_calibrated, rows, theta, counts, constants);
+    if (!PyArg_ParseTuple(args, "OOOd", &rows, &theta, &counts, &clip)) return NULL;
+    if (counts == Py_None) {
+        PyErr_SetString(PyExc_ValueError, "counts: must be an array of shape (n,), not None");
+        return NULL;
+    }
+    return summed(add_calibrated, rows, theta, counts, &clip);
 }
 
 static PyMethodDef methods[] = {

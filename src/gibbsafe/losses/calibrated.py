@@ -88,10 +88,7 @@ class CalibratedScore:
         counted = squares >= SMALLEST
         return np.where(counted, np.power(np.where(counted, squares, 1.0), self.clip - 1.0) * (1 - 2.0**-42), 0.0)
 
-    def gradient(self, rows: AnyFloats, theta: AnyFloats, counts: AnyFloats | None = None) -> AnyFloats:
-        """Return Σ ψ(zᵀθ) w(z) z over the rows z, each as often as it counts."""
-        compiled = calibrated_gradient(rows, theta, counts, (self.clip, SMALLEST))
-        if compiled is not None:
-            return compiled
-        slopes = self.slope(rows @ theta) * self.weights(rows)
-        return np.asarray((slopes if counts is None else slopes * counts) @ rows)
+    def gradient(self, rows: AnyFloats, theta: AnyFloats, counts: AnyFloats) -> AnyFloats:
+        """Return Σ c ψ(zᵀθ) z over the rows z, c how often each counts: its weight, times the records it stands for."""
+        compiled = calibrated_gradient(rows, theta, counts, self.clip)
+        return np.asarray((self.slope(rows @ theta) * counts) @ rows) if compiled is None else compiled

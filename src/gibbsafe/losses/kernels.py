@@ -60,11 +60,6 @@ def logistic_gradient(rows: AnyFloats, theta: AnyFloats, centre: float = 0.0, wi
         return np.asarray(np.dot(logistic_slope((rows @ theta - centre) / width), rows))
 
 
-def calibrated_gradient(
-    rows: AnyFloats, theta: AnyFloats, counts: AnyFloats | None, constants: tuple[float, float]
-) -> AnyFloats | None:
-    """Σ_i c_i ψ(z_iᵀθ) w(z_i) z_i of `gibbsafe.losses.calibrated`, each row read once; None where nothing is compiled for it.
-
-    ``constants`` are C, and the square of a norm below which a row counts as zeros.
-    """
-    return np.asarray(_kernels.calibrated_gradient(rows, theta, counts, *constants)) if _serves(rows) else None
+def calibrated_gradient(rows: AnyFloats, theta: AnyFloats, counts: AnyFloats, clip: float) -> AnyFloats | None:
+    """Σ_i c_i ψ(z_iᵀθ) z_i of `gibbsafe.losses.calibrated`, each row read once; None where nothing is compiled for it."""
+    return np.asarray(_kernels.calibrated_gradient(rows, theta, counts, clip)) if _serves(rows) else None

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gibbsafe._types import AnyFloats, Floats
-from gibbsafe.data.blocks import RowBlocks, weights_of
+from gibbsafe.data.blocks import Blocks, RowBlocks, weights_of
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.calibrated import CalibratedScore
@@ -53,6 +53,20 @@ class Records:
         self._calibrated = None if rule.clip is None else CalibratedScore(rule.clip)
         self._kernel = rule.kernel
         self._plain = plain
+        self._counted = self._with_counts()
+
+    def _with_counts(self) -> Blocks | None:
+        """Return rows in memory with what each counts in a calibrated score beside it: taken once, not in every pass."""
+        calibrated, counts = self._calibrated, [np.empty(0)]
+        if calibrated is None or not isinstance(self._data, Blocks):
+            return None
+
+        def keep(rows: Floats, beside: Floats | None) -> tuple[Floats, ...]:
+            counts.append(calibrated.weights(rows) * weights_of(beside))
+            return ()
+
+        self._data.reduce(keep, BLOCK_ROWS)
+        return Blocks(self._data.rows, np.concatenate(counts))
 
     def score(self, point: Floats) -> Floats:
         """Return Σ ψ(z, x) z: the gradient of the loss, or of the calibrated one times its Lipschitz constant."""
@@ -60,13 +74,13 @@ class Records:
 
         def gradient(rows: Floats, beside: Floats | None) -> tuple[Floats]:
             if calibrated is not None:
-                counts = weights_of(beside)
-                return (calibrated.gradient(rows, point, counts if isinstance(counts, np.ndarray) else None),)
+                counts = calibrated.weights(rows) * weights_of(beside) if self._counted is None or beside is None else beside
+                return (calibrated.gradient(rows, point, counts),)
             if self._rowwise:  # a kink must not be crossed by a rounding that depends on where in its block a row stands
                 return (np.asarray(self._loss.slope((rows * point).sum(axis=1), beside) @ rows),)
             return (np.asarray(self._loss.gradient(rows, point, beside)),)
 
-        total = self._data.reduce(gradient, BLOCK_ROWS)[0]
+        total = (self._counted or self._data).reduce(gradient, BLOCK_ROWS)[0]
         return np.asarray(total if calibrated is None else self._bound * total)
 
     def moment(self) -> Floats:

@@ -23,6 +23,8 @@ __all__ = ["Expectation", "Fit", "Observation", "best_fit"]
 #: Standard deviations of the prior that are tried, in units of a typical parameter; Newton steps of a fit.
 DEVIATIONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 STEPS = 25
+#: A fit ends when a step is this short beside the prior and the point: a first look, and the fit that counts.
+ROUGH, FINE = 1e-2, 1e-4
 #: Differences of log evidence beyond which wider priors are not tried any more.
 NEGLIGIBLE = 8.0
 
@@ -84,14 +86,15 @@ class Fit:
 def best_fit(expectation: Expectation, observed: Observation, unit: float, start: Floats, near: float | None = None) -> Fit:
     """Return the fit under the prior of largest evidence, its point the mean of all fits weighted by their evidence.
 
-    ``near`` is a standard deviation already found for nearly the same answers: only those about it are tried.
+    ``near`` is a standard deviation already found for nearly the same answers: only those about it are tried, and finely.
     """
+    close = ROUGH if near is None else FINE
     asked = expectation.asked(observed.points, observed.shares)
     tried: list[Fit] = []
     for deviation in DEVIATIONS:
         if near is not None and not 0.4 < deviation * unit / near < 2.5:
             continue
-        tried.append(_fit(expectation, asked, observed, deviation * unit, start))
+        tried.append(_fit(expectation, asked, observed, deviation * unit, start, close=close))
         start = tried[-1].point
         if tried[-1].evidence < max(fit.evidence for fit in tried) - NEGLIGIBLE:
             break
@@ -100,7 +103,7 @@ def best_fit(expectation: Expectation, observed: Observation, unit: float, start
     return replace(best, point=weights @ np.array([fit.point for fit in tried]) / weights.sum())
 
 
-def _fit(expectation: Expectation, asked: Asked, observed: Observation, deviation: float, start: Floats) -> Fit:
+def _fit(expectation: Expectation, asked: Asked, observed: Observation, deviation: float, start: Floats, *, close: float) -> Fit:
     """Gauss–Newton steps with halving from ``start``; V follows the point for the first of them."""
     prior = deviation**-2.0
     truth, identity = start[None, :, None], np.eye(len(start))
@@ -122,7 +125,7 @@ def _fit(expectation: Expectation, asked: Asked, observed: Observation, deviatio
             size /= 3
         truth = truth - size * move[None, :, None]
         value, off, pull = tried
-        if np.abs(size * move).max() < 1e-4 * (deviation + np.abs(truth).max()):
+        if np.abs(size * move).max() < close * (deviation + np.abs(truth).max()):
             break
     slopes = expectation.jacobian(pull)[0]
     precision = slopes @ inverse @ slopes

@@ -27,8 +27,9 @@ __all__ = ["Public", "expectation_of", "fit_of", "fitted", "minimisers", "misfit
 ROWS, PILOT_ROWS, ROUNDS = 512, 192, 2
 #: The search for minimisers ends when all but few steps are this short beside their points.
 CLOSE, FEW = 1e-3, 0.01
-#: What the path's mean point weighs beside the fit where the path had all scores.
-OF_PATH = 0.5
+#: What the path's mean point weighs beside the fit where the path had all scores, twice that where a misfit's variance is many
+#: times this one of noise.
+OF_PATH, MISFIT = 0.5, 3.0
 #: The seed of the pseudo-rows behind an estimate: public, and the same every time.
 SEED = 20_260
 
@@ -142,11 +143,16 @@ def misfit_of(public: Public, expectation: Expectation, answers: Answers, path: 
     along, _ = expectation.scores(expectation.asked(np.array(path.points), shares), at)
     there, _ = expectation.scores(expectation.asked(answers.asked[None], np.ones(1)), at)
     apart = (shares @ answers.scores / total - along[0, :, 0]) - (answers.last - there[0, :, 0])
-    noise = (1 / total + 1 / public.rule.point) / public.beta
+    noise = _noise_between(public, path)
     square, largest = float(apart @ apart) / size, float(np.max(apart**2))
     over = square if square > noise * (1 + math.sqrt(2 / size)) else 0.0
     over = max(over, largest if largest > noise * (6 + 2 * math.log(size)) else 0.0)
     return max(over - noise, 0.0)
+
+
+def _noise_between(public: Public, path: ScorePath) -> float:
+    """Return the variance of noise in the difference of the path's mean answer and the last one."""
+    return (1 / float(np.sum(path.shares)) + 1 / public.rule.point) / public.beta
 
 
 def _measured(public: Public, expectation: Expectation, facts: Floats, point: Floats, truth: Floats) -> None:
@@ -171,22 +177,27 @@ def fitted(public: Public, answers: Answers, path: ScorePath, *, pilot: bool = F
     if not public.fits:
         return path.point
     try:
-        point = _fit_point(public, answers, path, pilot)
+        point, misfit = _fit_point(public, answers, path, pilot)
     except np.linalg.LinAlgError:
         return path.point
     if not np.isfinite(point).all():
         return path.point
-    weight = 0.0 if pilot else _weight_of_path(public, len(point))
+    weight = 0.0 if pilot else _weight_of_path(public, path, len(point), misfit)
     return np.asarray((1 - weight) * point + weight * path.point)
 
 
-def _weight_of_path(public: Public, parameters: int) -> float:
-    """Return what the path's mean point weighs: nothing below a signal of 2, where it is noise, all it may from 4 on."""
+def _weight_of_path(public: Public, path: ScorePath, parameters: int, misfit: float) -> float:
+    """Return what the path's mean point weighs: nothing below a signal of 2, where it is noise, all it may from 4 on.
+
+    A misfit says that the rows or the law behind the fit are not quite the data's; the path needs neither.
+    """
     rule, signal = public.rule, 2 * public.rule.rows * public.loss.lipschitz * math.sqrt(public.beta) / parameters
-    return OF_PATH * rule.path / (rule.path + rule.point) * min(max(signal / 2 - 1, 0.0), 1.0)
+    doubt = misfit / (misfit + MISFIT * _noise_between(public, path)) if misfit > 0 else 0.0
+    return OF_PATH * (1 + doubt) * rule.path / (rule.path + rule.point) * min(max(signal / 2 - 1, 0.0), 1.0)
 
 
-def _fit_point(public: Public, answers: Answers, path: ScorePath, pilot: bool) -> Floats:
+def _fit_point(public: Public, answers: Answers, path: ScorePath, pilot: bool) -> tuple[Floats, float]:
+    """Return the loss's minimiser where the truth is the fit, and the fit's misfit."""
     assert public.shape is not None
     rows = PILOT_ROWS if pilot else ROWS
     normal = normals(np.random.RandomState(SEED), rows, public.shape.features)  # whose stream never changes
@@ -197,7 +208,8 @@ def _fit_point(public: Public, answers: Answers, path: ScorePath, pilot: bool) -
         found = best_fit(expectation, observed(public, answers, path), public.unit, path.point)
     else:
         found = fit_of(public, expectation, answers, path)
-    return minimisers(expectation, public.loss, found.point[None, :, None])[0, :, 0]
+    misfit = misfit_of(public, expectation, answers, path, found.point)
+    return minimisers(expectation, public.loss, found.point[None, :, None])[0, :, 0], misfit
 
 
 def minimisers(expectation: Expectation, loss: Loss, truth: Floats, steps: int = 20) -> Floats:
