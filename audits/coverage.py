@@ -65,32 +65,25 @@ class Outcome:
     others: dict[str, tuple[float, float]]
     seconds: float
     asking: float
-    note: str = ""
 
 
 # -- one cell ----------------------------------------------------------------------------------------------------------
 
 
-def plan_of(cell: Cell, population: Population) -> tuple[Plan, str]:
-    """Return the plan of a cell's releases, and what had to be left out of it."""
+def plan_of(cell: Cell, population: Population) -> Plan:
+    """Return the plan of a cell's releases."""
     budget = gs.Budget(cell.epsilon, DELTA)
     asked: dict[str, Any] = {"n": cell.n, "adjacency": "replace-one"}
     if cell.draws == 0:
-        return gs.plan(population.model, budget, purpose="estimate", mechanism="noisy-scores", **asked), ""
-    try:
-        return gs.plan(population.model, budget, draws=cell.draws, uncertainty=KEPT, **asked), ""
-    except gs.GibbsafeError as error:
-        return gs.plan(population.model, budget, draws=cell.draws, **asked), f"without `uncertainty`: {error}"
+        return gs.plan(population.model, budget, purpose="estimate", mechanism="noisy-scores", **asked)
+    return gs.plan(population.model, budget, draws=cell.draws, uncertainty=KEPT, **asked)
 
 
-def intervals_of(release: Release) -> tuple[Floats, Floats, Floats, Floats | None]:
+def intervals_of(release: Release) -> tuple[Floats, Floats, Floats, Floats]:
     """Return lower and upper ends, what the data decided (0 to 1), and the mean of the draws that the intervals came from."""
-    if hasattr(release, "population"):
-        found = release.population(DRAWS)
-        ends = found.interval(LEVEL)
-        return ends.lower, ends.upper, np.asarray(found.decided_by_data), np.asarray(found.mean)
-    ends = release.interval(LEVEL)
-    return ends.lower, ends.upper, np.ones(len(ends.lower)), None
+    found = release.population(DRAWS)
+    ends = found.interval(LEVEL)
+    return ends.lower, ends.upper, np.asarray(found.decided_by_data), np.asarray(found.mean)
 
 
 class Count:
@@ -113,7 +106,7 @@ class Count:
 def measured(cell: Cell, population: Population, releases: int, seed: list[int]) -> Outcome:
     """Release ``releases`` data sets of a cell and count."""
     started = time.process_time()
-    plan, note = plan_of(cell, population)
+    plan = plan_of(cell, population)
     truth, z = population.original, float(ndtri((1 + LEVEL) / 2))
     oracle, plain = (2 * z * each for each in population.deviations(cell.n, cell.epsilon))
     ours, others, decided, holds, asking = Count(), dict[str, Count](), [], True, 0.0
@@ -125,7 +118,7 @@ def measured(cell: Cell, population: Population, releases: int, seed: list[int])
         asking += time.process_time() - asked
         ours.add(lower, upper, truth)
         decided.append(share >= DECIDED)
-        holds &= mean is None or bool(np.all((lower <= mean) & (mean <= upper)))
+        holds &= bool(np.all((lower <= mean) & (mean <= upper)))
         middle = release.draws.mean(axis=0)
         others.setdefault("textbook", Count()).add(middle - plain / 2, middle + plain / 2, truth)
         if cell.draws >= 5:
@@ -146,7 +139,6 @@ def measured(cell: Cell, population: Population, releases: int, seed: list[int])
         others={name: count.means(oracle) for name, count in others.items()},
         seconds=time.process_time() - started,
         asking=asking,
-        note=note,
     )
 
 

@@ -73,7 +73,6 @@ def errors(outcome: Any) -> float:
 
 #: Reasons that a cell's own numbers bear out.
 REASONS: tuple[tuple[str, Callable[[Cell, Any], bool]], ...] = (
-    ("no intervals of noisy scores here", lambda cell, found: bool(found.note)),
     ("wider than it says, not shorter", lambda cell, found: float(found.covered.mean()) > NEAR[1]),
     (f"weak signal, nμ/d < {WEAK:g}", lambda cell, found: found.signal < WEAK),
     ("labels that no logistic model gives: scores of another loss aim elsewhere", lambda cell, found: other_target(cell)),
@@ -170,7 +169,6 @@ def markdown(done: list[tuple[int, Cell, Any]], chosen: Any, seconds: float) -> 
     """The whole report."""
     rows = [row for row in done if not isinstance(row[2], str)]
     skipped = [f"- {number}: {cell}: {outcome}" for number, cell, outcome in done if isinstance(outcome, str)]
-    notes = sorted({found.note for *_, found in rows if found.note})
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("gibbsafe", "numpy", "scipy"))
     clean = sum(not missed(cell, found) for _, cell, found in rows)
     releases, asking = sum(found.releases for *_, found in rows), sum(found.asking for *_, found in rows)
@@ -194,7 +192,6 @@ fit without privacy, *draws' own* the draws for a posterior, *bootstrap* five pr
         *whole(rows),
         "",
         *(["Cells without intervals:", "", *skipped, ""] if skipped else []),
-        *([f"Note: {'; '.join(notes)}", ""] if notes else []),
         "## Cells that miss a target",
         "",
         *misses(rows),
