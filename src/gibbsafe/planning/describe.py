@@ -65,7 +65,11 @@ def _stages(plan: Plan) -> list[tuple[str, str]]:
 def _scores(plan: Plan) -> list[tuple[str, str]]:
     """Return what noisy scores are asked, in words."""
     rule = plan.scores
-    loss = f"calibrated loss, C = {rule.clip:.3g}" if rule.clip is not None else f"{plan.model.name}'s own loss"
+    loss = f"{plan.model.name}'s own loss"
+    if rule.clip is not None:
+        loss = f"calibrated loss, C = {rule.clip:.3g}"
+    elif rule.width is not None:
+        loss = f"pseudo-Huber loss of width {rule.width:.3g}"
     steps = "steps by the noisy second moment of rows" if rule.preconditioned else "steps of one size"
     count = f"{rule.scores} of them (up to {MOST_SCORES} where the fit is far)"
     shares = f"{rule.path:.0%} the path to a fit, {rule.moment:.0%} the second moment of rows, "

@@ -38,8 +38,9 @@ def stage_from_dict(data: Document) -> Stage:
 
 def _rule_from_dict(data: Document) -> ScoreRule:
     """Rebuild a rule of noisy scores; that it is the one that public numbers give, the plan checks."""
-    if set(data) != set(ScoreRule.__dataclass_fields__):
-        raise CertificateError(f"scores fields {sorted(set(data) ^ set(ScoreRule.__dataclass_fields__))}: missing or unknown")
+    odd = set(data) ^ set(ScoreRule.__dataclass_fields__)
+    if odd - {"width"}:  # which older files have not
+        raise CertificateError(f"scores fields {sorted(odd)}: missing or unknown")
     return ScoreRule(
         None if data["clip"] is None else real("clip", data["clip"]),
         count("rows", data["rows"]),
@@ -52,4 +53,5 @@ def _rule_from_dict(data: Document) -> ScoreRule:
         data["preconditioned"] is True,
         None if data["kernel"] is None else positive("kernel", data["kernel"]),
         positive("of_budget", data["of_budget"]),
+        None if data.get("width") is None else positive("width", data["width"]),
     )

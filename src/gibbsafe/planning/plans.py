@@ -15,6 +15,7 @@ from gibbsafe._json import agrees, parse_json
 from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import choice, count, positive
 from gibbsafe.errors import CertificateError, PremiseError
+from gibbsafe.losses.narrow import loss_of_scores
 from gibbsafe.models import GaussianPrior, Model, model_from_dict
 from gibbsafe.models.base import require_size
 from gibbsafe.planning.conditions import MOST_RECORDS, require_conditioning
@@ -26,7 +27,7 @@ from gibbsafe.planning.first_edition import by_first_edition, priced_anew, reada
 from gibbsafe.planning.prices import price, stage_constants
 from gibbsafe.planning.requests import Request, requested
 from gibbsafe.planning.rules import choose, work_of
-from gibbsafe.planning.scores import SCORES, by_scores, kept_by, left_for_draws, logistic, scores_beside, uses_scores
+from gibbsafe.planning.scores import SCORES, by_scores, kept_by, left_for_draws, loss_asked, scores_beside, uses_scores
 from gibbsafe.planning.utility import Utility, predict_utility
 from gibbsafe.posteriors.stage import ScoreRule, Stage
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
@@ -105,7 +106,7 @@ class Plan:
         return Public(
             rule=rule,
             beta=stage.inverse_temperature,
-            loss=model.loss,
+            loss=loss_of_scores(model.loss, rule.width),
             shape=model.row_shape,
             moment_ratio=self.moment_ratio,
             unit=model.parameter_scale,
@@ -279,7 +280,7 @@ class Plan:
             prior_radius=None if asks else self.prior_radius,
             mechanism=SCORES if asks else "stages" if self.purpose == "estimate" else "auto",
             uncertainty="auto" if self.score_stage is None else kept_by(self.scores) if asks else self.scores.of_budget,
-            loss="logistic" if self.score_stage and self.scores.clip is None and logistic(self.model) else "auto",
+            loss="auto" if self.score_stage is None else loss_asked(self.model, self.scores),
             prior=self._prior() if self.prior_given else None,
             inverse_temperature=None if scheduled else self.inverse_temperature,
             rows_per_person=self.rows_per_person,

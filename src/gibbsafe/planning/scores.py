@@ -4,6 +4,8 @@ In units of a score's bound L: g = G/L (2 under replace-one), d parameters, n ro
 
 - **Loss** of two labels: C = max(1 − ½ min(1, (10g²d/(nμ²))^⅓), 1 − ½ min(1, √(64/s))): cheapest per record where noise rules,
   the logistic loss, which is right for any labels, where data do.
+- **Width** of a pseudo-Huber score: the declared one times 1 − ¾ min(1, (10g²d/(nμ²))^⅓, 64/s), for the same reason: a narrow
+  score is cheapest, and the declared one is right for skewed errors too (`gibbsafe.losses.narrow`).
 - **Length**: T = √(4h̄n/Λ) with Λ = (g/2μ) max(.45 s^{−1/3}, .16), h̄ the largest curvature of a score. Above `LONG` the path is
   cut to `LONG` and steps go by the noisy second moment of rows.
 - **Shares**: the second moment of rows and the facts about slopes, which every fit needs, take `FOR_FIT`; with ``uncertainty``
@@ -18,8 +20,11 @@ from dataclasses import replace
 from gibbsafe._numerics import down
 from gibbsafe._validate import choice, fail, real
 from gibbsafe.errors import PremiseError
+from gibbsafe.losses.base import Loss
 from gibbsafe.losses.kinked import KinkedLoss
 from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.narrow import loss_of_scores
+from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
 from gibbsafe.models.base import GibbsModel, Model
 from gibbsafe.models.capabilities import BoundedScores
 from gibbsafe.planning.requests import Request
@@ -28,7 +33,7 @@ from gibbsafe.privacy import Budget, GaussianDP
 from gibbsafe.theorems import Kind, Theorem, get
 from gibbsafe.theorems.noisy_scores import score_gap
 
-__all__ = ["SCORES", "by_scores", "kept_by", "left_for_draws", "logistic", "score_stage", "scores_beside", "uses_scores"]
+__all__ = ["SCORES", "by_scores", "kept_by", "left_for_draws", "loss_asked", "score_stage", "scores_beside", "uses_scores"]
 
 SCORES = "noisy-scores"
 #: The longest path that steps of one size make.
@@ -37,6 +42,8 @@ LONG = 200
 #: much of it these two take.
 FOR_FIT = (0.06, 0.01)
 UNCERTAINTY, OF_KEPT = 0.35, (0.23, 0.04)
+#: The narrowest score of a pseudo-Huber loss, as a share of the width that is declared.
+NARROWEST = 0.25
 #: Rows that a rule goes by where nobody guesses their number.
 UNKNOWN_ROWS = 4**7
 
@@ -73,7 +80,7 @@ def scores_beside(request: Request, uncertainty: float | str, loss: str) -> tupl
             f"uncertainty = {share:g}: kept for noisy scores, beside posterior draws of models whose scores are bounded"
         )
     whole = replace(request, draws=1)
-    stage = score_stage(whole, "auto", loss)
+    stage = score_stage(whole, "auto", "pseudo-huber" if _huber(request.model) else loss)  # beside draws of that very loss
     assert stage.scores is not None
     return (replace(stage, inverse_temperature=stage.inverse_temperature * share, scores=replace(stage.scores, of_budget=share)),)
 
@@ -100,9 +107,20 @@ def kept_by(rule: ScoreRule) -> float:
     return rule.moment + rule.facts + rule.point if rule.point > 0 else 0.0
 
 
-def logistic(model: Model) -> bool:
+def _logistic(model: Model) -> bool:
     """Whether the calibrated loss is one for this model: that of two labels."""
     return isinstance(model, GibbsModel) and isinstance(model.loss, LogisticLoss)
+
+
+def _huber(model: Model) -> bool:
+    return isinstance(model, GibbsModel) and isinstance(model.loss, PseudoHuberLoss)
+
+
+def loss_asked(model: Model, rule: ScoreRule) -> str:
+    """Return the ``loss`` of which a plan gives this rule."""
+    if _logistic(model):
+        return "logistic" if rule.clip is None else "auto"
+    return "pseudo-huber" if _huber(model) and rule.width is None else "auto"
 
 
 def by_scores(request: Request, uncertainty: float | str, loss: str) -> tuple[str, Theorem, tuple[Stage, ...]]:
@@ -125,8 +143,11 @@ def score_stage(request: Request, uncertainty: float | str, loss: str) -> Stage:
     gap = score_gap(constants, request.adjacency) / bound
     mu = gap * bound * math.sqrt(beta)
     signal = 2 * rows * mu / (gap * d)
-    clip = _clip(request, loss, noise=(10 * gap**2 * d / (rows * mu**2)) ** (1 / 3), signal=signal)
-    slope = _slope(request, clip)
+    own = _own(request, loss)
+    doubt = min(1.0, (10 * gap**2 * d / (rows * mu**2)) ** (1 / 3))
+    clip = float(round(1 - 0.5 * min(doubt, math.sqrt(64 / signal)), 6)) if _logistic(request.model) and not own else None
+    width = _width(model.loss, min(doubt, 64 / signal)) if _huber(request.model) and not own else None
+    slope = _slope(loss_of_scores(model.loss, width), clip)
     ridge = gap / (2 * mu) * max(0.45 * signal ** (-1 / 3), 0.16) * bound
     length = max(2, math.ceil(math.sqrt(4 * slope * rows / ridge)))
     guided = length > LONG or request.n is None
@@ -135,23 +156,24 @@ def score_stage(request: Request, uncertainty: float | str, loss: str) -> Stage:
         moment, guided = 0.0, False  # rows without features are known
     point = kept - moment - facts if kept > 0 else 0.0
     kernel = model.parameter_scale / 2 if isinstance(model.loss, KinkedLoss) else None
-    rule = ScoreRule(clip, rows, ridge, slope, min(length, LONG), moment, facts, point, guided, kernel)
+    rule = ScoreRule(clip, rows, ridge, slope, min(length, LONG), moment, facts, point, guided, kernel, width=width)
     return Stage(beta, tuple(request.ones().tolist()), request.origin(), 1, scores=rule)
 
 
-def _clip(request: Request, loss: str, *, noise: float, signal: float) -> float | None:
-    """Return C of the calibrated loss, or None for the model's own."""
-    two_labels = logistic(request.model)
-    choice("loss", loss, ("auto", "calibrated", "logistic") if two_labels else ("auto",))
-    if not two_labels or loss == "logistic":
-        return None
-    clip = max(1 - 0.5 * min(1.0, noise), 1 - 0.5 * min(1.0, math.sqrt(64 / signal)))
-    return float(round(clip, 6))
+def _own(request: Request, loss: str) -> bool:
+    """Whether the model's own loss is asked for by name."""
+    names = ("auto", "calibrated", "logistic") if _logistic(request.model) else ("auto",)
+    choice("loss", loss, (*names, "pseudo-huber") if _huber(request.model) else names)
+    return loss in ("logistic", "pseudo-huber")
 
 
-def _slope(request: Request, clip: float | None) -> float:
+def _width(loss: Loss, doubt: float) -> float:
+    """Return the width of a pseudo-Huber score."""
+    return float(round(loss.lipschitz * (1 - (1 - NARROWEST) * doubt), 9))
+
+
+def _slope(loss: Loss, clip: float | None) -> float:
     """Return h̄, the largest slope of a score."""
     if clip is not None:
         return max(0.25, 0.5 * (1 - clip)) / clip
-    loss = request.gibbs.loss
     return float(loss.smoothness if math.isfinite(loss.smoothness) else loss.lipschitz)

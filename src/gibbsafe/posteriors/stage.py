@@ -13,6 +13,7 @@ class ScoreRule:
 
     Args:
         clip: C of the calibrated loss (`gibbsafe.losses.calibrated`), or None for the model's own.
+        width: that of the pseudo-Huber score (`gibbsafe.losses.narrow`), or None for the model's own.
         rows: n, or the guess of it; it sets steps, never the price.
         ridge, slope: Λ and h̄, which set how many scores are asked and how long steps are.
         scores: how many scores the path has, at first.
@@ -34,6 +35,7 @@ class ScoreRule:
     preconditioned: bool
     kernel: float | None = None
     of_budget: float = 1.0
+    width: float | None = None
 
     @property
     def path(self) -> float:

@@ -199,7 +199,7 @@ def law_of(loss: Loss, clip: float | None) -> Law:
     if loss.margin:
         return LabelLaw(loss, clip)
     if isinstance(loss, PseudoHuberLoss):
-        return ResidualLaw(loss.width, loss.width, loss.smoothness)
+        return ResidualLaw(loss.lipschitz, loss.lipschitz, loss.smoothness)
     if isinstance(loss, SoftPinballLoss):
         return ResidualLaw(loss.quantile, 1 - loss.quantile, loss.smoothness)
     if isinstance(loss, PinballLoss):

@@ -22,6 +22,7 @@ from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.calibrated import CalibratedScore
 from gibbsafe.losses.kinked import KinkedLoss
+from gibbsafe.losses.narrow import loss_of_scores
 from gibbsafe.losses.weighted import WeightedLoss
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.stage import ScoreRule, Stage
@@ -46,6 +47,7 @@ class Records:
     """Sums over encoded records: the scores of one rule, and the second moment of rows."""
 
     def __init__(self, data: RowBlocks, loss: Loss, rule: ScoreRule) -> None:
+        loss = loss_of_scores(loss, rule.width)
         self._data, self._loss = data, loss
         plain = loss.loss if isinstance(loss, WeightedLoss) else loss
         self._rowwise = isinstance(plain, KinkedLoss)
