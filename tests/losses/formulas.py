@@ -9,6 +9,7 @@ import mpmath as mp
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.centred import CentredPseudoHuberLoss, CentredSoftPinballLoss
 from gibbsafe.losses.logistic import LogisticLoss
+from gibbsafe.losses.narrow import NarrowPseudoHuberLoss
 from gibbsafe.losses.negative_binomial import NegativeBinomialLoss
 from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
 from gibbsafe.losses.soft_step import SoftHingeLoss, SoftPinballLoss
@@ -48,6 +49,10 @@ def pseudo_huber(loss, u, y):
     return loss.width**2 * (mp.sqrt(1 + ((y - u) / loss.width) ** 2) - 1)
 
 
+def narrow_pseudo_huber(loss, u, y):
+    return loss.bound / loss.width * pseudo_huber(loss, u, y)
+
+
 def soft_pinball(loss, u, y):
     return loss.quantile * (y - u) + loss.width * mp.log1p(mp.exp((u - y) / loss.width))
 
@@ -68,6 +73,7 @@ LISTED = [
     Written(SoftHingeLoss(3.0), soft_hinge, bend=1.0),
     Written(PseudoHuberLoss(0.2), pseudo_huber, bend=0.3),
     Written(PseudoHuberLoss(2.0), pseudo_huber, bend=0.3),
+    Written(NarrowPseudoHuberLoss(0.5, 2.0), narrow_pseudo_huber, bend=0.3),
     Written(SoftPinballLoss(0.1, 0.3), soft_pinball, bend=0.3),
     Written(SoftPinballLoss(0.7, 2.0), soft_pinball, bend=0.3),
     Written(CentredPseudoHuberLoss(2.0), centred(pseudo_huber), bend=0.3, bounded_below=False),

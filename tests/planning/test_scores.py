@@ -7,6 +7,7 @@ import pytest
 
 import gibbsafe as gs
 from gibbsafe.planning.scores import FOR_FIT, UNCERTAINTY, kept_by
+from gibbsafe.theorems.noisy_scores import STEEPEST
 
 M = gs.models
 BUDGET = gs.Budget(1.0, 1e-6)
@@ -60,6 +61,22 @@ def test_the_loss_is_calibrated_by_a_public_rule():
     assert estimate(loss="calibrated").scores == estimate().scores
     assert estimate(BOUNDED["pseudo-Huber"]).scores.clip is None
     assert gs.Plan.from_json(estimate(loss="logistic").to_json()).scores.clip is None
+
+
+def test_the_width_is_narrow_where_noise_rules_and_the_declared_one_where_data_do():
+    model = BOUNDED["pseudo-Huber"]
+    widths = [estimate(model, n=n).scores.width for n in (10, 1000, 10**5, 10**7)]
+    assert widths == sorted(widths)
+    assert widths[0] == pytest.approx(model.width / STEEPEST)
+    assert 0.99 * model.width < widths[-1] <= model.width
+    own = estimate(model, loss="pseudo-huber")
+    assert own.scores.width is None
+    for plan in (own, estimate(model)):
+        assert gs.Plan.from_json(plan.to_json()).scores == plan.scores
+    assert "pseudo-Huber loss of width" in str(estimate(model))
+    beside = gs.plan(model, BUDGET, n=5000, adjacency="replace-one", draws=2, uncertainty=0.5)
+    assert beside.scores.width is None  # draws of the loss itself
+    assert gs.Plan.from_json(beside.to_json()) == beside
 
 
 def test_other_mechanisms_stay():

@@ -118,7 +118,7 @@ def _(loss: PseudoHuberLoss, u: AnyFloats, step: AnyFloats, y: AnyFloats | None 
         product = before * after
         same_side = np.square(step) / (root * (root * root_after + 1 + product))
         across = width * width * (root_after - 1 / root - after * (before / root))
-        answer = np.where(product < -0.5, across, same_side)
+        answer = loss.smoothness * np.where(product < -0.5, across, same_side)  # 1 of the loss itself, more of a narrower score
     return np.nan_to_num(answer, nan=0.0, posinf=0.0)
 
 

@@ -350,7 +350,8 @@ def plan(
         mechanism: of an estimate: ``"noisy-scores"`` (default where scores are bounded), or ``"stages"`` of draws.
         uncertainty: the share of the budget (of μ²) that an estimate keeps for saying how far off it is (0: all for the point),
             or that posterior draws leave for a transcript of noisy scores, which gives their intervals (default: none).
-        loss: of a model with two labels: ``"calibrated"`` by a public rule (default) or ``"logistic"``.
+        loss: of a model with two labels: ``"calibrated"`` by a public rule (default) or ``"logistic"``; ``"pseudo-huber"`` for a
+            score of the declared width, not of one by a public rule.
     Prior, temperature and stages are set by the rules of `gibbsafe.planning`.
 
     >>> import gibbsafe as gs

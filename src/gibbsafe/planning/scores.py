@@ -31,7 +31,7 @@ from gibbsafe.planning.requests import Request
 from gibbsafe.posteriors.stage import ScoreRule, Stage
 from gibbsafe.privacy import Budget, GaussianDP
 from gibbsafe.theorems import Kind, Theorem, get
-from gibbsafe.theorems.noisy_scores import score_gap
+from gibbsafe.theorems.noisy_scores import STEEPEST, score_gap
 
 __all__ = ["SCORES", "by_scores", "kept_by", "left_for_draws", "loss_asked", "score_stage", "scores_beside", "uses_scores"]
 
@@ -42,8 +42,6 @@ LONG = 200
 #: much of it these two take.
 FOR_FIT = (0.06, 0.01)
 UNCERTAINTY, OF_KEPT = 0.35, (0.23, 0.04)
-#: The narrowest score of a pseudo-Huber loss, as a share of the width that is declared.
-NARROWEST = 0.25
 #: Rows that a rule goes by where nobody guesses their number.
 UNKNOWN_ROWS = 4**7
 
@@ -169,7 +167,7 @@ def _own(request: Request, loss: str) -> bool:
 
 def _width(loss: Loss, doubt: float) -> float:
     """Return the width of a pseudo-Huber score."""
-    return float(round(loss.lipschitz * (1 - (1 - NARROWEST) * doubt), 9))
+    return float(round(loss.lipschitz * (1 - (1 - 1 / STEEPEST) * doubt), 9))
 
 
 def _slope(loss: Loss, clip: float | None) -> float:

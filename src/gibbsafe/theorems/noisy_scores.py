@@ -11,13 +11,15 @@ from gibbsafe.theorems.constants import Constants, as_blocks
 from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.theorem import Premise, Theorem, register
 
-__all__ = ["BLOCK_ROWS", "FACTS", "MOST_ROWS", "REACH", "facts_unit", "moment_gap", "rounding", "score_gap"]
+__all__ = ["BLOCK_ROWS", "FACTS", "MOST_ROWS", "REACH", "STEEPEST", "facts_unit", "moment_gap", "rounding", "score_gap"]
 
 #: Rows whose terms are added before their sum is; the most rows of a table whose number is private; and how far from 0 (scaled
 #: units) points may lie: what the rounding of a sum is bounded by.
 BLOCK_ROWS = 8192
 MOST_ROWS = 10**8
 REACH = 1e3
+#: How much steeper a score may be than the slope of the model's own loss: that of a narrower one with the same bound.
+STEEPEST = 4.0
 #: How many facts about records are asked at the path's end: the square of slopes, their steepness, and how many there are.
 FACTS = 3
 
@@ -64,7 +66,7 @@ def _single(constants: Constants) -> float:
 
 def _rounding(constants: Constants, adjacency: Adjacency) -> float:
     rows = MOST_ROWS if adjacency == Adjacency.ADD_REMOVE else constants.row_bounds(adjacency)[1]
-    smoothness = 0.0 if constants.smoothness is None else constants.smoothness
+    smoothness = 0.0 if constants.smoothness is None else STEEPEST * constants.smoothness
     return rounding(rows, constants.need("dimension")[0], lipschitz=_single(constants), smoothness=smoothness)
 
 
