@@ -1,8 +1,9 @@
-"""Where records come from: a pair of arrays, or any table that speaks the Arrow C stream (pandas, polars, DuckDB, PyArrow)."""
+"""Where records come from: a pair of arrays, or any table that speaks the Arrow C stream (pandas, polars, DuckDB, PyArrow),
+or a dict of columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import numpy.typing as npt
 from gibbsafe._types import JSON, Values
 from gibbsafe.domains.column import Column
 from gibbsafe.domains.numbers import as_numbers
-from gibbsafe.errors import DomainError
+from gibbsafe.errors import DomainError, guarded
 
 __all__ = [
+    "as_table",
     "batches_of",
     "is_table",
     "read_columns",
@@ -29,6 +31,28 @@ __all__ = [
 def is_table(data: object) -> bool:
     """Whether the data are a table with named columns, by the Arrow C stream."""
     return hasattr(data, "__arrow_c_stream__")
+
+
+def as_table(data: object) -> object:
+    """Return what speaks the Arrow C stream for a dict of columns and a Polars LazyFrame; anything else as it is.
+
+    >>> as_table({"age": [61, 80]}).num_rows
+    2
+    """
+    if is_table(data) or hasattr(data, "batches"):
+        return data
+    if isinstance(data, Mapping):
+        return guarded(lambda: _from_columns(data), "data: not columns of one length by name")
+    if type(data).__name__ == "LazyFrame" and hasattr(data, "collect"):
+        lazy: Any = data
+        return guarded(lambda: lazy.collect(), "data: the LazyFrame cannot be collected")
+    return data
+
+
+def _from_columns(data: Mapping[Any, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.table({str(name): values if hasattr(values, "type") else pa.array(values) for name, values in data.items()})
 
 
 def require_readable(data: object) -> None:
@@ -88,7 +112,7 @@ def read_records(
     if is_table(data):
         if columns is None:
             return _read_table(data, feature_names, target, on_invalid)
-        names = tuple(column.name for column in columns)
+        names = tuple(dict.fromkeys(column.source for column in columns))
         raw = _columns(data, (*names, target))
         return {name: raw[name] for name in names}, _plain(raw[target])
     if not isinstance(data, tuple | list) or len(data) != 2:
@@ -98,7 +122,7 @@ def read_records(
 
 def read_columns(table: object, columns: Sequence[Column]) -> JSON:
     """Return the declared columns of a table as Arrow columns by name; others are ignored."""
-    return _columns(table, tuple(column.name for column in columns))
+    return _columns(table, tuple(dict.fromkeys(column.source for column in columns)))
 
 
 def read_states(data: object, names: tuple[str, ...] | None) -> list[Any]:

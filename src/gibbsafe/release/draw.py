@@ -13,7 +13,7 @@ from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.data.census import Unit
 from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.options import EncodingOptions
-from gibbsafe.data.sources import require_readable
+from gibbsafe.data.sources import as_table, require_readable
 from gibbsafe.data.stream import check_count, encode_records
 from gibbsafe.errors import DomainError, PremiseError, guarded, showing_values
 from gibbsafe.planning import Plan
@@ -83,7 +83,7 @@ def release(
 
     Args:
         plan: made by `gibbsafe.plan`.
-        data: a pair (X, y), or a table with named columns that speaks the Arrow C stream.
+        data: a pair (X, y), or a table with named columns: whatever speaks the Arrow C stream, or a dict of columns.
         ledger: the account to charge before sampling, or None.
         persons: one identifier per row (or the name of a table's column), needed if the plan caps rows per person.
         on_invalid: ``"error"`` refuses NaN, infinities and unknown labels; ``"replace"`` puts public values in their place.
@@ -103,6 +103,7 @@ def release(
     """
     _require_account(ledger, show_values, untrusted)
     options = EncodingOptions("replace" if untrusted else on_invalid, storage)
+    data = as_table(data)
     require_readable(data)
     if memory is not None:
         count("memory", memory)
