@@ -17,7 +17,8 @@ SOURCE = Path(gibbsafe.__file__).parent
 LAYERS = (
     "errors", "_types", "_version", "_text", "_numerics", "_validate", "_json", "_extras", "_files", "_plotting",
     "randomness", "progress",
-    "privacy", "theorems", "domains", "losses", "data", "posteriors", "samplers", "models", "planning", "ledger", "release", "ranges",
+    "privacy", "theorems", "domains", "losses", "data", "posteriors", "samplers", "models", "planning", "ledger", "release",
+    "ranges",
     "bounds", "assumptions", "queries", "population",
     "contamination", "audit", "reproduce",
     "estimators", "study", "report", "cli",

@@ -36,7 +36,9 @@ class DeclaredTable:
         if isinstance(self.source, str | Path):
             object.__setattr__(self, "source", FileTable(Path(self.source), self.wanted, self.csv_format))
         elif not is_table(self.source) and not hasattr(self.source, "batches"):
-            raise DomainError(f"data: must be a file, a dict of columns or a table with the Arrow C stream, not {type(self.source).__name__}")
+            raise DomainError(
+                f"data: must be a file, a dict of columns or a table with the Arrow C stream, not {type(self.source).__name__}"
+            )
 
     @property
     def wanted(self) -> Mapping[str, str]:

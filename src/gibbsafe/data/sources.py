@@ -45,7 +45,7 @@ def as_table(data: object) -> object:
         return guarded(lambda: _from_columns(data), "data: not columns of one length by name")
     if type(data).__name__ == "LazyFrame" and hasattr(data, "collect"):
         lazy: Any = data
-        return guarded(lambda: lazy.collect(), "data: the LazyFrame cannot be collected")
+        return guarded(lazy.collect, "data: the LazyFrame cannot be collected")
     return data
 
 

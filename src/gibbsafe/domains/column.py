@@ -254,7 +254,7 @@ class Column:
         return codes
 
     def design(self, raw: object, on_invalid: str = "error") -> Floats:
-        """Return (n, width) numbers in the table's units: the number after its transform, splines, or 0 and 1 per level or bin."""
+        """Return (n, width) numbers in the table's units: the number after its transform, splines, or 0/1 per level or bin."""
         if self.kind == "number":
             values = self.values(raw, on_invalid)
             return values[:, None] if self.plain else self._expanded(values)

@@ -56,7 +56,7 @@ def read_dates(raw: Any, name: str, origin: str, on_invalid: str = "error") -> F
     entries = np.asarray(raw)
     if entries.dtype.kind in "iufb":
         raise DomainError(f"{name}: numbers where dates are declared; leave origin out, or read dates")
-    return (_dates(entries, name, on_invalid) - np.datetime64(origin, "us")) / np.timedelta64(DAY, "us")
+    return np.asarray((_dates(entries, name, on_invalid) - np.datetime64(origin, "us")) / np.timedelta64(DAY, "us"))
 
 
 def _copying(raw: Any) -> dict[str, bool]:
@@ -66,7 +66,9 @@ def _copying(raw: Any) -> dict[str, bool]:
 def _dates(entries: Any, name: str, on_invalid: str) -> Any:
     """Return entries as times in microseconds."""
     try:
-        return entries.astype("datetime64[us]") if entries.dtype.kind == "M" else np.array(_texts(entries), dtype="datetime64[us]")
+        return (
+            entries.astype("datetime64[us]") if entries.dtype.kind == "M" else np.array(_texts(entries), dtype="datetime64[us]")
+        )
     except (ValueError, TypeError, OverflowError) as error:
         if on_invalid != "replace":
             raise DomainError(f"{name}: an entry is no date like 2020-01-31; clean the table", private=str(error)) from None

@@ -87,9 +87,9 @@ class Design:
     def _ends(self) -> tuple[Floats, Floats]:
         """Bounds per encoded column, after transforms."""
         pairs = [
-            term.limits() if isinstance(term, Interaction) else np.array([[term.interval.low], [term.interval.high]]).repeat(
-                term.width, axis=1
-            )
+            term.limits()
+            if isinstance(term, Interaction)
+            else np.array([[term.interval.low], [term.interval.high]]).repeat(term.width, axis=1)
             for term in self._terms
         ]
         low, high = np.hstack(pairs)

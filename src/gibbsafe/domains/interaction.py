@@ -19,8 +19,8 @@ __all__ = ["Interaction", "read_interactions"]
 class Interaction:
     """The products of all encoded columns of two or more declared columns, in the table's units after their transforms.
 
-    A linear model divides each by the largest size that the bounds allow, and moves nothing: a coefficient is a slope within a level.
-    Of a category one column is 1, splines sum to 1, so the products of one row have norm at most 1 together.
+    A linear model divides each by the largest size that the bounds allow, and moves nothing: a coefficient is a slope within a
+    level. Of a category one column is 1, splines sum to 1, so the products of one row have norm at most 1 together.
 
     >>> both = Interaction((Column("age", bounds=(0, 100)), Column("ward", kind="category", levels=("a", "b"))))
     >>> both.encoded_names, both.limits().tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def check_points(name: str, points: object, bounds: tuple[float, float]) -> tupl
     if not isinstance(points, tuple | list) or not points:
         fail(name, points, "a list of at least one number inside the bounds")
     listed = [real(name, point) for point in points]
-    if any(after <= before for before, after in zip(listed, listed[1:], strict=False)):
+    if any(after <= before for before, after in pairwise(listed)):
         fail(name, listed, "in increasing order, each once")
     if not bounds[0] < listed[0] or not listed[-1] < bounds[1]:
         fail(name, listed, f"inside the bounds ({bounds[0]:g}, {bounds[1]:g}), ends excluded")
@@ -47,7 +48,7 @@ def bin_names(edges: tuple[float, ...]) -> tuple[str, ...]:
     ('..40', '40..60', '60..')
     """
     ends = ["", *(f"{edge:.15g}" for edge in edges), ""]
-    return tuple(f"{low}..{high}" for low, high in zip(ends, ends[1:], strict=False))
+    return tuple(f"{low}..{high}" for low, high in pairwise(ends))
 
 
 def bins(values: Floats, edges: tuple[float, ...]) -> Floats:

@@ -81,7 +81,8 @@ class PrivateBounds:
         drawn = ", ".join(f"{q:g}-quantile {value:g}" for q, value in zip(self.quantiles, self.values, strict=True))
         price = f"{self.guarantee}, {self.adjacency}, within the budget {self.budget}"
         seeded = "" if self.randomness == "secure" else "\n  randomness   seeded: for tests only, do not publish"
-        return f"Bounds of {self.column}: [{low:g}, {high:g}]\n  drawn        {drawn}\n  price        {price}\n  charge       {self.charge}{seeded}"
+        told = f"Bounds of {self.column}: [{low:g}, {high:g}]\n  drawn        {drawn}\n  price        {price}"
+        return f"{told}\n  charge       {self.charge}{seeded}"
 
 
 def private_bounds(
@@ -102,9 +103,9 @@ def private_bounds(
 ) -> PrivateBounds:
     """Release quantiles of a column as bounds for a study.
 
-    Each quantile is drawn exactly by the exponential mechanism from the round numbers in the declared range (bounded range r, Durfee,
-    Rogers 2019; `docs/theory.md`, Lemma 14); several are a composition, together within the budget. The charge comes before the first
-    random number.
+    Each quantile is drawn exactly by the exponential mechanism from the round numbers in the declared range (bounded range r,
+    Durfee, Rogers 2019; `docs/theory.md`, Lemma 14); several are a composition, together within the budget. The charge comes
+    before the first random number.
 
     Args:
         data: a file, a table, a dict of columns, or the column itself as an array.

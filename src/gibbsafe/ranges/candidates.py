@@ -1,9 +1,9 @@
 """The numbers that a private quantile may be: a public list of round ones inside a declared range.
 
-Bounds need few digits. Where nothing is known but that values lie between −10⁹ and 10⁹, numbers of two digits (or fewer: the preferred
-numbers of ISO 3) say enough of a bound, on every scale at once, and tied values are met by candidates of their own; a list of evenly
-spaced numbers would give nearly all its weight to the far ends. Narrow ranges far from 0 (years, say) get evenly spaced round numbers
-besides.
+Bounds need few digits. Where nothing is known but that values lie between −10⁹ and 10⁹, numbers of two digits (or fewer: the
+preferred numbers of ISO 3) say enough of a bound, on every scale at once, and tied values are met by candidates of their own; a
+list of evenly spaced numbers would give nearly all its weight to the far ends. Narrow ranges far from 0 (years, say) get evenly spaced
+round numbers besides.
 """
 
 from __future__ import annotations

@@ -60,7 +60,8 @@ class PrivateLevels:
         listed = ", ".join(map(str, self.levels)) or "none was common enough"
         price = f"{self.guarantee}, {self.adjacency}"
         seeded = "" if self.randomness == "secure" else "\n  randomness   seeded: for tests only, do not publish"
-        return f"Levels of {self.column}: {listed}\n  others       {self.other}\n  price        {price}\n  charge       {self.charge}{seeded}"
+        told = f"Levels of {self.column}: {listed}\n  others       {self.other}\n  price        {price}"
+        return f"{told}\n  charge       {self.charge}{seeded}"
 
 
 def private_levels(
@@ -117,4 +118,4 @@ def private_levels(
 
 def _other_than(levels: tuple[Any, ...]) -> int:
     """Return a whole number that is no released level: levels are all numbers, so the catch-all has to be one."""
-    return min(0, min(int(level) for level in levels)) - 1
+    return min(0, *map(int, levels)) - 1

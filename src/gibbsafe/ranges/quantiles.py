@@ -4,21 +4,20 @@ For a candidate v and a share q of n records let L = #{x < v}, E = #{x ≤ v}. T
 
     ℓ(v) = a·(qn − E)₊ + b·(L − qn)₊,   a, b ≥ 0,
 
-is 0 where v is a q-quantile. v is drawn with probability proportional to exp(−ℓ(v)), and ends are as likely as their loss says: no
-number depends on whether there are records at all.
+is 0 where v is a q-quantile. v is drawn with probability proportional to exp(−ℓ(v)), also where there are no records.
 
-**Lemma 14 (docs/theory.md).** The loss difference of neighbours varies over v by at most a + b when one record is replaced, and by at
-most max(qa, (1−q)b) + max((1−q)a, qb) ≤ a + b when one is added or removed. So a draw has that bounded range.
+**Lemma 14 (docs/theory.md).** The loss difference of neighbours varies over v by at most a + b when one record is replaced, and
+by at most max(qa, (1−q)b) + max((1−q)a, qb) ≤ a + b when one is added or removed. So a draw has that bounded range.
 
-a : b = ∛(1−q) : ∛q: far from the middle, where few records lie beyond the quantile, the outer side is punished more. Losses are exact
-rational numbers, weights whole numbers of so many bits that their rounding is a share 2⁻⁵² of the price, and the draw is exact
-(`gibbsafe.posteriors.exact_law`).
+a : b = ∛(1−q) : ∛q: far from the middle, where few records lie beyond the quantile, the outer side is punished more. Losses are
+exact rational numbers, weights whole numbers of so many bits that their rounding is a share 2⁻⁵² of the price, and the draw is
+exact (`gibbsafe.posteriors.exact_law`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -46,7 +45,7 @@ class Ranks:
     n: int
 
     @classmethod
-    def of(cls, pieces: Sequence[Floats] | Sequence[npt.NDArray[np.float64]], candidates: Sequence[float]) -> Ranks:
+    def of(cls, pieces: Iterable[Floats], candidates: Sequence[float]) -> Ranks:
         """Count values, piece by piece; those outside the candidates are moved to the nearest end, NaN are left out."""
         points, size = np.array(candidates), len(candidates) + 1
         right, left, n = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64), 0
@@ -83,9 +82,11 @@ def slopes(quantile: float, price: float, adjacency: Adjacency) -> tuple[Fractio
 def quantile_law(ranks: Ranks, quantile: float, price: float, adjacency: Adjacency) -> ExactLaw:
     """Return the law of a draw over the candidates, of bounded range ``price``."""
     (below, above), target = slopes(quantile, price, adjacency), _share(quantile) * ranks.n
-    pairs = zip(ranks.below.tolist(), ranks.at_or_below.tolist(), strict=True)
-    losses = {pair: below * max(target - pair[1], Fraction(0)) + above * max(pair[0] - target, Fraction(0)) for pair in set(pairs)}
-    pairs = zip(ranks.below.tolist(), ranks.at_or_below.tolist(), strict=True)
+    pairs = list(zip(ranks.below.tolist(), ranks.at_or_below.tolist(), strict=True))
+    nothing = Fraction(0)
+    losses = {
+        (less, most): below * max(target - most, nothing) + above * max(less - target, nothing) for less, most in set(pairs)
+    }
     return exact_law([-losses[pair] for pair in pairs], needed_bits(price))
 
 

@@ -7,8 +7,8 @@ A value with count c is released with probability π(c), π(0) = 0, and otherwis
 (Desfontaines, Voss, Gipson, Mandayam 2022, Theorem 1): no other rule with this guarantee releases any value more often. Adding or
 removing a record moves one count by one, which the recursion makes (ε, δ)-DP; replacing one moves two counts, two such steps.
 
-Probabilities are whole numbers over 2⁸⁰, rounded down from exact arithmetic with e^ε bounded from below and e^{−ε} from above: both
-inequalities of the guarantee hold for the numbers that are drawn with, and coins are exact.
+Probabilities are whole numbers over 2⁸⁰, rounded down from exact arithmetic with e^ε bounded from below and e^{−ε} from above:
+both inequalities of the guarantee hold for the numbers that are drawn with, and coins are exact.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def share_of(budget: Budget, adjacency: Adjacency) -> tuple[Fraction, Fraction]:
 def whole_price(budget: Budget, adjacency: Adjacency) -> ApproximateDP:
     """Return what a selection within this budget guarantees: all of it, which needs a δ above 0."""
     if not budget.delta > 0:
-        fail("delta", budget.delta, "above 0 for levels", "a value that one record has can be kept back only with some probability")
+        fail(
+            "delta", budget.delta, "above 0 for levels", "a value that one record has can be kept back only with some probability"
+        )
     return ApproximateDP(budget.epsilon, budget.delta, adjacency=adjacency)
 
 

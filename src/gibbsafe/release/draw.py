@@ -78,6 +78,7 @@ def release(
     memory: int | None = None,
     show_values: bool = False,
     untrusted: bool = False,
+    weights: None = None,
 ) -> Release:
     """Carry out a plan on data.
 
@@ -95,12 +96,20 @@ def release(
         untrusted: whoever wrote the plan is not trusted with refusals (docs/trust.md): invalid entries are always replaced, and
             the ledger is charged before any record is decoded. A wrong number of records is refused before the charge, by
             counting alone; whatever fails later keeps the charge.
+        weights: refused: a row of weight w would reveal w times as much. Repeat rows and cap them per person, or stratify.
 
     Guarantees:
         Refusals depend on the plan, the form of the input and values outside the declared domain only, and no message shows
         anything of the records. Whatever lies inside is released: the sampler runs until it accepts. The charge comes before the
         first random number; missing packages and options that fit nothing are found before it.
     """
+    if weights is not None:
+        fail(
+            "weights",
+            "given",
+            "left out: rows have none",
+            "repeat rows and cap them by rows_per_person, or make one release per stratum",
+        )
     _require_account(ledger, show_values, untrusted)
     options = EncodingOptions("replace" if untrusted else on_invalid, storage)
     data = as_table(data)

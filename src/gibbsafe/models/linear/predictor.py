@@ -105,7 +105,7 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         if target is None:
             fail("target", None, f"declared for {cls.name}", "write a [target] table with the name of the response column")
         products = read_interactions(options.get("interactions", ()), features)
-        dimension = sum(term.width for term in (*features, *products))
+        dimension = sum(column.width for column in features) + sum(product.width for product in products)
         return cls(dimension=dimension, columns=tuple(features), target=target.name, **cls._of_target(target), **options)
 
     @classmethod

@@ -1,0 +1,114 @@
+"""``gibbsafe bounds``: bounds or levels of a column that are not public, released at a price and written into a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gibbsafe.cli.application import Json, Quiet, app, print_json, say
+
+if TYPE_CHECKING:
+    from gibbsafe.data.files import CsvFormat
+    from gibbsafe.ranges import PrivateBounds, PrivateLevels
+
+
+@app.command("bounds")
+def bounds(
+    table: Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Arrow or NumPy.")],
+    *,
+    column: Annotated[str, typer.Option(help="The column.")],
+    limits: Annotated[str | None, typer.Option("--range", help="Public LOW:HIGH to look in, like -1e9:1e9.")] = None,
+    levels: Annotated[
+        bool, typer.Option("--levels", help="Release which values of a category are common; needs --delta.")
+    ] = False,
+    epsilon: Annotated[float, typer.Option(help="ε of everything that is released here.")],
+    delta: Annotated[float, typer.Option(help="δ of it.")] = 0.0,
+    quantiles: Annotated[str, typer.Option(help="Which quantiles, between 0 and 1.")] = "0.01,0.99",
+    per_decade: Annotated[int, typer.Option(help="Round numbers per power of ten: 90, 20 or 10.")] = 90,
+    other: Annotated[str, typer.Option(help="With --levels: the level for all other values.")] = "other",
+    adjacency: Annotated[str | None, typer.Option(help="replace-one or add-remove; by default the account's.")] = None,
+    study: Annotated[Path | None, typer.Option(help="Write them into this study file, with the charge.")] = None,
+    ledger: Annotated[str | None, typer.Option(help="Account to charge, URL#account; by default the study's.")] = None,
+    no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Charge nobody: you keep the budget by yourself.")] = False,
+    key: Annotated[str | None, typer.Option(help="Name of the charge; by default the question's hash.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Id of the data set, if the account is bound to one.")] = None,
+    show_values: Annotated[bool, typer.Option("--show-values", help="Let refusals name values: for the curator only.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Release quantiles of a column as its bounds, or the common values of a category as its levels.
+
+    The charge comes before the first random number. With --study, bounds and charge are written under [columns.NAME], and
+    certificates say under which charge they were released.
+
+    Examples:
+
+    `gibbsafe bounds table.parquet --column income --range -1e9:1e9 --epsilon 0.2 --ledger ledger.db#clinic --study study.toml`
+
+    `gibbsafe bounds table.csv --column ward --levels --epsilon 0.2 --delta 1e-7 --no-ledger`
+    """
+    from gibbsafe.errors import showing_values
+    from gibbsafe.privacy import Budget
+    from gibbsafe.ranges import private_bounds, private_levels
+    from gibbsafe.study.writing import require_room, write_declaration
+
+    if levels == (limits is not None):
+        raise typer.BadParameter("name --range LOW:HIGH for the bounds of a number, or --levels for a category")
+    if study is not None:
+        require_room(study, column)
+    account, written = _account(study, ledger, no_ledger=no_ledger)
+    common = {"adjacency": adjacency, "ledger": account, "key": key, "dataset": dataset, "csv_format": written}
+    budget = Budget(epsilon, delta)
+    found: PrivateBounds | PrivateLevels
+    with showing_values(show_values):
+        if levels:
+            found = private_levels(table, column, budget, other=other, **common)  # type: ignore[arg-type]
+        else:
+            asked = _numbers("quantiles", quantiles, ",")
+            found = private_bounds(
+                table, column, _range(limits or ""), budget, quantiles=asked, per_decade=per_decade, **common  # type: ignore[arg-type]
+            )  # fmt: skip
+    if as_json:  # before the study is written: what was paid for is told in any case
+        print_json(found.to_dict() | {"study": None if study is None else str(study)})
+    elif not quiet:
+        say(str(found))
+    if study is not None:
+        write_declaration(study, column, found.declaration())
+        if not as_json and not quiet:
+            say(f"wrote [columns.{column}] of {study}")
+
+
+def _numbers(name: str, text: str, between: str) -> list[float]:
+    from gibbsafe._validate import fail
+
+    try:
+        return [float(part) for part in text.split(between)]
+    except ValueError:
+        fail(name, text, f"numbers with '{between}' between them")
+
+
+def _range(text: str) -> tuple[float, float]:
+    from gibbsafe._validate import fail
+
+    ends = _numbers("range", text, ":")
+    if len(ends) != 2:
+        fail("range", text, "LOW:HIGH, two numbers")
+    return ends[0], ends[1]
+
+
+def _account(study: Path | None, ledger: str | None, *, no_ledger: bool) -> tuple[str | None, CsvFormat | None]:
+    """Return the account to charge and how CSV files are written, as options or the study say; a study may be unfinished."""
+    from gibbsafe.errors import BudgetError
+    from gibbsafe.study.columns import read_table
+    from gibbsafe.study.declaration import read_account, read_csv_format, read_toml
+
+    if ledger is not None and no_ledger:
+        raise typer.BadParameter("--ledger and --no-ledger exclude each other")
+    document = {} if study is None else read_toml(study)
+    stated = None if study is None else read_account(read_table(document, "ledger", None), study.parent)
+    wanted = None if no_ledger else ledger or stated
+    if wanted is None and not no_ledger:
+        raise BudgetError("ledger: no account is named; write [ledger] into the study, pass --ledger URL#account, or --no-ledger")
+    return wanted, read_csv_format(read_table(document, "csv", ("delimiter", "encoding", "decimal"))) if document else None
