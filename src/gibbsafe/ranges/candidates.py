@@ -2,8 +2,8 @@
 
 Bounds need few digits. Where nothing is known but that values lie between −10⁹ and 10⁹, numbers of two digits (or fewer: the
 preferred numbers of ISO 3) say enough of a bound, on every scale at once, and tied values are met by candidates of their own; a
-list of evenly spaced numbers would give nearly all its weight to the far ends. Narrow ranges far from 0 (years, say) get evenly spaced
-round numbers besides.
+list of evenly spaced numbers would give nearly all its weight to the far ends. Narrow ranges far from 0 (years, say) get evenly
+spaced round numbers besides.
 """
 
 from __future__ import annotations
