@@ -159,3 +159,9 @@ def test_files_keep_it_all():
     again = model_from_dict(model.to_dict())
     assert again == model
     assert again.domain.names == model.domain.names
+
+
+def test_a_table_without_rows_is_encoded():
+    whole = design("age:ward", "smooth:ward")
+    none = {"age": [], "ward": [], "money": [], "since": pa.array([], pa.date32())}
+    assert whole.encode(whole.read(none)).shape == (0, whole.dimension)

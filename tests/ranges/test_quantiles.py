@@ -53,7 +53,7 @@ VALUES = st.lists(st.sampled_from([-9.0, -3.0, 0.0, 0.5, 2.0, 2.0, 5.0, 8.0, 20.
 QUANTILES = st.sampled_from([0.01, 0.25, 0.5, 0.9, 0.99])
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(values=VALUES, value=st.sampled_from(POINTS), quantile=QUANTILES, price=st.sampled_from([0.1, 1.0, 3.0]))
 def test_exact_curves_of_neighbours_are_within_the_claim(values, value, quantile, price):
     pairs = [(ADD, values, [*values, value])]

@@ -76,9 +76,34 @@ def batches_of(data: object, on_invalid: str = "error") -> Iterator[Any]:
     reader = _reader(data, ())
     import pyarrow as pa
 
-    yield pa.RecordBatch.from_pylist([], schema=reader.schema)
+    yield pa.RecordBatch.from_pylist([], schema=pa.schema([(field.name, _plain_type(field.type)) for field in reader.schema]))
     for batch in reader:
-        yield readable_text(batch) if on_invalid == "replace" else batch
+        plain = _without_views(batch)
+        yield readable_text(plain) if on_invalid == "replace" else plain
+
+
+def _plain_type(kind: Any) -> Any:
+    """Return the type of plain texts for those that Polars keeps as views, also inside a category; other types as they are."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _plain_type(kind.value_type), kind.ordered)
+    return pa.string() if pa.types.is_string_view(kind) else kind
+
+
+def _without_views(batch: Any) -> Any:
+    """Return the batch with texts as all of PyArrow reads them."""
+    import pyarrow as pa
+
+    def plain(column: Any) -> Any:
+        kind = _plain_type(column.type)
+        if kind == column.type:
+            return column
+        if pa.types.is_dictionary(kind):
+            return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(kind.value_type), ordered=kind.ordered)
+        return column.cast(kind)
+
+    return pa.RecordBatch.from_arrays([plain(column) for column in batch.columns], names=batch.schema.names)
 
 
 def readable_text(batch: Any) -> Any:

@@ -58,7 +58,7 @@ class Interaction:
         found = parts[self.columns[0].name]
         for column in self.columns[1:]:
             then = parts[column.name]
-            found = (found[:, :, None] * then[:, None, :]).reshape(len(found), -1)
+            found = (found[:, :, None] * then[:, None, :]).reshape(len(found), found.shape[1] * then.shape[1])
         return found
 
 
