@@ -2,6 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -103,7 +104,7 @@ def test_every_step_of_a_count_is_within_the_claim(epsilon, delta):
     mpmath.mp.dps = 60
     listed = [mpmath.mpf(each) / 2**BITS for each in probabilities(Fraction(epsilon), Fraction(delta))]
     growth = mpmath.exp(mpmath.mpf(epsilon))
-    for less, more in zip(listed, listed[1:], strict=False):
+    for less, more in pairwise(listed):
         for p, q in ((less, more), (more, less), (1 - less, 1 - more), (1 - more, 1 - less)):
             assert p <= growth * q + mpmath.mpf(delta)
     assert listed[1] <= delta
@@ -135,9 +136,9 @@ def test_levels_are_drawn_as_often_as_their_count_says():
     chance = probabilities(*share_of(budget, Adjacency.ADD_REMOVE))[12] / 2**BITS
     assert 0.1 < chance < 0.9
     table = pa.table({"w": ["x"] * 12})
-    kept = Counter(
-        gs.private_levels(table, "w", budget, adjacency="add-remove", generator=random).levels for _ in range(500)
-    )[("x",)]
+    kept = Counter(gs.private_levels(table, "w", budget, adjacency="add-remove", generator=random).levels for _ in range(500))[
+        ("x",)
+    ]
     assert abs(kept / 500 - chance) < 4.5 * (chance * (1 - chance) / 500) ** 0.5
 
 

@@ -17,7 +17,11 @@ STUDY = {
     "purpose": "estimate",
     "budget": {"epsilon": 1.0, "delta": 1e-6},
     "model": {"name": "LogisticRegression"},
-    "columns": {"age": {"bounds": [0, 100]}, "income": {"bounds": [0, 1e6], "transform": "log1p"}, "ward": {"levels": ["a", "b"]}},
+    "columns": {
+        "age": {"bounds": [0, 100]},
+        "income": {"bounds": [0, 1e6], "transform": "log1p"},
+        "ward": {"levels": ["a", "b"]},
+    },
     "target": {"name": "died", "labels": ["no", "yes"]},
 }
 
@@ -37,7 +41,9 @@ def test_a_rehearsal_agrees_with_real_releases_within_its_stated_error():
     fresh = made_up_columns(declared.columns, JUDGED, random)
     answers = made_up_response(model, fresh, found.truth, random)
     shift = _loss(model, found.truth[None], fresh, answers)[1] - found.loss_of_truth  # other fresh rows, other noise
-    real = [_loss(model, _released(declared, model, found.truth, 3000, random).draws, fresh, answers)[1] - shift for _ in range(10)]
+    real = [
+        _loss(model, _released(declared, model, found.truth, 3000, random).draws, fresh, answers)[1] - shift for _ in range(10)
+    ]
     assert sum(not low <= each <= high for each in real) <= 3
     held = (found.intervals[0, :, 0] <= found.truth) & (found.truth <= found.intervals[0, :, 1])
     assert held.mean() >= 0.5
@@ -80,7 +86,9 @@ def test_models_without_a_predictor_are_refused():
 
 
 def test_advice_goes_the_way_it_should():
-    declared = study(columns={**STUDY["columns"], "code": {"levels": [f"c{k}" for k in range(30)]}, "worth": {"bounds": [0, 1e8]}})
+    declared = study(
+        columns={**STUDY["columns"], "code": {"levels": [f"c{k}" for k in range(30)]}, "worth": {"bounds": [0, 1e8]}}
+    )
     found = advise(declared)
     assert found.columns[0][0] == "code"  # thirty levels cost most
     assert found.columns[0][2] < found.noise
