@@ -52,7 +52,7 @@ def bounds(
     from gibbsafe.errors import showing_values
     from gibbsafe.privacy import Budget
     from gibbsafe.ranges import private_bounds, private_levels
-    from gibbsafe.study.writing import require_room, write_declaration
+    from gibbsafe.study.writing import require_room
 
     if levels == (limits is not None):
         raise typer.BadParameter("name --range LOW:HIGH for the bounds of a number, or --levels for a category")
@@ -70,14 +70,21 @@ def bounds(
             found = private_bounds(
                 table, column, _range(limits or ""), budget, quantiles=asked, per_decade=per_decade, **common  # type: ignore[arg-type]
             )  # fmt: skip
-    if as_json:  # before the study is written: what was paid for is told in any case
+    _tell(found, study, as_json=as_json, quiet=quiet)
+
+
+def _tell(found: PrivateBounds | PrivateLevels, study: Path | None, *, as_json: bool, quiet: bool) -> None:
+    """Say what was released, before the study is written: what was paid for is told in any case."""
+    from gibbsafe.study.writing import write_declaration
+
+    if as_json:
         print_json(found.to_dict() | {"study": None if study is None else str(study)})
     elif not quiet:
         say(str(found))
     if study is not None:
-        write_declaration(study, column, found.declaration())
+        write_declaration(study, found.column, found.declaration())
         if not as_json and not quiet:
-            say(f"wrote [columns.{column}] of {study}")
+            say(f"wrote [columns.{found.column}] of {study}")
 
 
 def _numbers(name: str, text: str, between: str) -> list[float]:

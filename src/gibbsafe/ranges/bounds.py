@@ -115,19 +115,15 @@ def private_bounds(
         quantiles: which ones, each in (0, 1).
         adjacency: by default that of the account, or replace-one. The price of replace-one also holds under add-remove.
         ledger: the account to charge (or its name, ``ledger.db#clinic``), or None to keep the budget by yourself.
-        key: name of the charge; by default the hash of the question, so that the same one is not asked again by accident.
-        dataset: id of the data set, if the account is bound to one.
+        key, dataset: name of the charge, by default the question's hash; id of the data set, if the account is bound to one.
         per_decade: how many round numbers per power of ten may be released, 90, 20 or 10; fewer of them need fewer records.
         on_invalid: ``"error"`` refuses entries that are no numbers, ``"replace"`` leaves them out, as missing ones are.
-        csv_format: how a CSV file is written.
-        generator: a seeded generator for tests; None for secure randomness.
+        csv_format, generator: how a CSV file is written; a seeded generator for tests, None for secure randomness.
 
-    Guarantees:
-        Released alike whatever the data hold: all equal, all outside the range, or, under add-remove, no record at all.
+    Released alike whatever the data hold: all equal, all outside the range, or, under add-remove, no record at all.
 
     >>> values = np.random.default_rng(0).lognormal(10, 1, 20_000)
-    >>> found = private_bounds({"income": values}, "income", (-1e9, 1e9), Budget(0.5), generator=np.random.default_rng(1))
-    >>> found.bounds
+    >>> private_bounds({"x": values}, "x", (-1e9, 1e9), Budget(0.5), generator=np.random.default_rng(1)).bounds
     (2200.0, 220000.0)
     """
     low, high = check_range(range)

@@ -103,13 +103,7 @@ def release(
         anything of the records. Whatever lies inside is released: the sampler runs until it accepts. The charge comes before the
         first random number; missing packages and options that fit nothing are found before it.
     """
-    if weights is not None:
-        fail(
-            "weights",
-            "given",
-            "left out: rows have none",
-            "repeat rows and cap them by rows_per_person, or make one release per stratum",
-        )
+    _refuse_weights(weights)
     _require_account(ledger, show_values, untrusted)
     options = EncodingOptions("replace" if untrusted else on_invalid, storage)
     data = as_table(data)
@@ -158,6 +152,12 @@ def asked(
     if not isinstance(posterior, GibbsPosterior):
         raise PremiseError(f"mechanism: {plan.model.name} has no records of which scores are asked")
     return ask(posterior, stage, plan.public_of_scores(), generator, report)
+
+
+def _refuse_weights(weights: object) -> None:
+    if weights is not None:
+        remedy = "repeat rows and cap them by rows_per_person, or make one release per stratum"
+        fail("weights", "given", "left out: rows have none", remedy)
 
 
 def _require_account(ledger: Ledger | None, show_values: bool, untrusted: bool) -> None:
