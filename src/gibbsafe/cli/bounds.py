@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gibbsafe.cli.application import Json, Quiet, app, print_json, say
+from gibbsafe.cli.application import Anchor, Json, Quiet, app, print_json, say
 
 if TYPE_CHECKING:
     from gibbsafe.data.files import CsvFormat
+    from gibbsafe.ledger import Account
     from gibbsafe.ranges import PrivateBounds, PrivateLevels
 
 
@@ -32,7 +34,15 @@ def bounds(
     study: Annotated[Path | None, typer.Option(help="Write them into this study file, with the charge.")] = None,
     ledger: Annotated[str | None, typer.Option(help="Account to charge, URL#account; by default the study's.")] = None,
     no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Charge nobody: you keep the budget by yourself.")] = False,
+    anchor: Anchor = None,
     key: Annotated[str | None, typer.Option(help="Name of the charge; by default the question's hash.")] = None,
+    persons: Annotated[str | None, typer.Option(help="Column that identifies persons; by default the study's.")] = None,
+    rows_per_person: Annotated[
+        int | None, typer.Option(help="Rows of a person that count; by default the study's, or 1.")
+    ] = None,
+    untrusted: Annotated[
+        bool, typer.Option("--untrusted", help="Charge before a record is decoded, replace invalid entries.")
+    ] = False,
     dataset: Annotated[str | None, typer.Option(help="Id of the data set, if the account is bound to one.")] = None,
     show_values: Annotated[bool, typer.Option("--show-values", help="Let refusals name values: for the curator only.")] = False,
     as_json: Json = False,
@@ -56,10 +66,21 @@ def bounds(
 
     if levels == (limits is not None):
         raise typer.BadParameter("name --range LOW:HIGH for the bounds of a number, or --levels for a category")
+    if untrusted and (show_values or ledger is None):
+        raise typer.BadParameter("--untrusted needs --ledger, and excludes --show-values: refusals would show what records hold")
     if study is not None:
-        require_room(study, column)
-    account, written = _account(study, ledger, no_ledger=no_ledger)
-    common = {"adjacency": adjacency, "ledger": account, "key": key, "dataset": dataset, "csv_format": written}
+        require_room(study, column, levels=levels)
+    stated = _Stated.of(study)
+    common = {
+        "adjacency": adjacency,
+        "ledger": stated.account(ledger, anchor, no_ledger=no_ledger),
+        "key": key,
+        "dataset": dataset or stated.dataset,
+        "csv_format": stated.csv_format,
+        "persons": persons or stated.persons,
+        "rows_per_person": rows_per_person or stated.rows_per_person,
+        "untrusted": untrusted,
+    }
     budget = Budget(epsilon, delta)
     found: PrivateBounds | PrivateLevels
     with showing_values(show_values):
@@ -82,9 +103,9 @@ def _tell(found: PrivateBounds | PrivateLevels, study: Path | None, *, as_json: 
     elif not quiet:
         say(str(found))
     if study is not None:
-        write_declaration(study, found.column, found.declaration())
+        place = write_declaration(study, found.column, found.declaration())
         if not as_json and not quiet:
-            say(f"wrote [columns.{found.column}] of {study}")
+            say(f"wrote [{place}] of {study}")
 
 
 def _numbers(name: str, text: str, between: str) -> list[float]:
@@ -105,17 +126,42 @@ def _range(text: str) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-def _account(study: Path | None, ledger: str | None, *, no_ledger: bool) -> tuple[str | None, CsvFormat | None]:
-    """Return the account to charge and how CSV files are written, as options or the study say; a study may be unfinished."""
-    from gibbsafe.errors import BudgetError
-    from gibbsafe.study.columns import read_table
-    from gibbsafe.study.declaration import read_account, read_csv_format, read_toml
+@dataclass(frozen=True)
+class _Stated:
+    """What a study says of its ledger, its persons and its files; it may be unfinished."""
 
-    if ledger is not None and no_ledger:
-        raise typer.BadParameter("--ledger and --no-ledger exclude each other")
-    document = {} if study is None else read_toml(study)
-    stated = None if study is None else read_account(read_table(document, "ledger", None), study.parent)
-    wanted = None if no_ledger else ledger or stated
-    if wanted is None and not no_ledger:
-        raise BudgetError("ledger: no account is named; write [ledger] into the study, pass --ledger URL#account, or --no-ledger")
-    return wanted, read_csv_format(read_table(document, "csv", ("delimiter", "encoding", "decimal"))) if document else None
+    reference: str | None = None
+    anchor: str | None = None
+    dataset: str | None = None
+    persons: str | None = None
+    rows_per_person: int = 1
+    csv_format: CsvFormat | None = None
+
+    @classmethod
+    def of(cls, study: Path | None) -> _Stated:
+        from gibbsafe.study.columns import read_table
+        from gibbsafe.study.declaration import read_account, read_anchor, read_csv_format, read_persons, read_text, read_toml
+
+        if study is None:
+            return cls()
+        document, folder = read_toml(study), study.parent
+        ledger = read_table(document, "ledger", None)
+        column, rows = read_persons(document)
+        return cls(
+            read_account(ledger, folder), read_anchor(ledger, folder), read_text("ledger.dataset", ledger.get("dataset")),
+            column, rows, read_csv_format(read_table(document, "csv", ("delimiter", "encoding", "decimal"))),
+        )  # fmt: skip
+
+    def account(self, reference: str | None, anchor: str | None, *, no_ledger: bool) -> Account | None:
+        """Return the account to charge, as options or the study say."""
+        from gibbsafe import ledger
+        from gibbsafe.errors import BudgetError
+
+        if reference is not None and no_ledger:
+            raise typer.BadParameter("--ledger and --no-ledger exclude each other")
+        wanted = None if no_ledger else reference or self.reference
+        if wanted is None and not no_ledger:
+            raise BudgetError(
+                "ledger: no account is named; write [ledger] into the study, pass --ledger URL#account, or --no-ledger"
+            )
+        return None if wanted is None else ledger.account(wanted, anchor or self.anchor)

@@ -3,6 +3,7 @@ or a dict of columns."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -52,7 +53,30 @@ def as_table(data: object) -> object:
 def _from_columns(data: Mapping[Any, Any]) -> Any:
     import pyarrow as pa
 
-    return pa.table({str(name): values if hasattr(values, "type") else pa.array(values) for name, values in data.items()})
+    return pa.table(
+        {str(name): values if hasattr(values, "type") else _one_column(str(name), values) for name, values in data.items()}
+    )
+
+
+def _one_column(name: str, values: Any) -> Any:
+    """Return a list or an array as an Arrow column; whole numbers that fit no machine word become floats."""
+    import pyarrow as pa
+
+    listed = values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind == "O" else values
+    try:
+        return pa.array(listed)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        if not all(entry is None or isinstance(entry, int | float | np.number) for entry in listed):
+            raise DomainError(f"column {name!r}: holds entries of several types; give each column one") from None
+    return pa.array([None if entry is None else _as_float(entry) for entry in listed], type=pa.float64())
+
+
+def _as_float(number: Any) -> float:
+    """Return the nearest double, an infinity for what is larger than all."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def require_readable(data: object) -> None:

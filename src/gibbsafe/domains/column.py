@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import choice, fail, real
-from gibbsafe.domains.charges import check_charge
+from gibbsafe.domains.charges import ReleasedFact, check_charge
 from gibbsafe.domains.dates import days_since, origin_of, read_dates
 from gibbsafe.domains.entries import as_floats, dictionary
 from gibbsafe.domains.interval import Interval
@@ -25,7 +25,7 @@ from gibbsafe.domains.labels import Categories
 from gibbsafe.domains.transforms import CURVES, EXPANSIONS, bin_names, bins, check_points, spline, spline_width
 from gibbsafe.errors import DomainError
 
-__all__ = ["Column", "check_names", "no_expansions", "no_features", "no_target", "only_numbers"]
+__all__ = ["Column", "check_names", "no_charges", "no_expansions", "no_features", "no_target", "only_numbers"]
 
 Level: TypeAlias = str | int | float | bool
 
@@ -155,6 +155,12 @@ class Column:
     def source(self) -> str:
         """The table's column that is read."""
         return self.name if self.column is None else self.column
+
+    @property
+    def released(self) -> ReleasedFact | None:
+        """Its bounds or levels, if they were released; None where they are public."""
+        what = "bounds" if self.kind == "number" else "levels"
+        return None if self.charge is None else ReleasedFact(what, self.name, self.source, self.charge)
 
     @property
     def plain(self) -> bool:
@@ -315,10 +321,15 @@ def no_target(target: Column | None, model: str) -> None:
 
 
 def no_expansions(columns: Sequence[Column], model: str) -> None:
-    """Refuse bins, splines and released bounds for a model that keeps no columns: its plan could not name them."""
+    """Refuse bins, splines and polynomials for what reads one number per column."""
     for column in columns:
         if column.kind == "number" and not column.plain:
             fail(f"column {column.name!r}, transform", column.transform, f"left out: {model} reads one number per column")
+
+
+def no_charges(columns: Sequence[Column], model: str) -> None:
+    """Refuse bounds and levels that were released, where a plan keeps no columns and could not name the charge."""
+    for column in columns:
         if column.charge is not None:
             remedy = "its certificate could not name the charge"
             fail(f"column {column.name!r}, charge", column.charge[:40], f"left out: {model} keeps no columns", remedy)

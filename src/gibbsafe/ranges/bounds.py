@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from gibbsafe._types import JSON
-from gibbsafe._validate import choice, fail, open_probability
+from gibbsafe._validate import fail, open_probability
 from gibbsafe.data.files import CsvFormat
 from gibbsafe.domains.column import Column
 from gibbsafe.ledger import Account
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
 from gibbsafe.ranges.candidates import check_range, round_numbers
-from gibbsafe.ranges.columns import read_numbers
-from gibbsafe.ranges.quantiles import Ranks, draw_quantile, price_of_each, quantile_law
-from gibbsafe.ranges.receipts import adjacency_of, as_account, paid
+from gibbsafe.ranges.columns import OneColumn, read_numbers
+from gibbsafe.ranges.quantiles import Ranks, draw_quantile, price_of_each, price_of_row, quantile_law
+from gibbsafe.ranges.receipts import Payer, adjacency_of
 
 __all__ = ["PrivateBounds", "private_bounds"]
 
@@ -43,6 +43,7 @@ class PrivateBounds:
     adjacency: Adjacency
     charge: str
     randomness: str
+    rows_per_person: int = 1
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -72,6 +73,7 @@ class PrivateBounds:
             "claim": {"epsilon": self.budget.claim(self.guarantee), "delta": self.budget.delta},
             "guarantee": self.guarantee.to_dict(),
             "adjacency": self.adjacency.value,
+            "rows_per_person": self.rows_per_person,
             "charge": self.charge,
             "randomness": self.randomness,
         }
@@ -96,8 +98,11 @@ def private_bounds(
     ledger: Account | str | None = None,
     key: str | None = None,
     dataset: str | None = None,
+    rows_per_person: int = 1,
+    persons: object = None,
     per_decade: int = 90,
     on_invalid: str = "error",
+    untrusted: bool = False,
     csv_format: CsvFormat | None = None,
     generator: np.random.Generator | None = None,
 ) -> PrivateBounds:
@@ -116,8 +121,11 @@ def private_bounds(
         adjacency: by default that of the account, or replace-one. The price of replace-one also holds under add-remove.
         ledger: the account to charge (or its name, ``ledger.db#clinic``), or None to keep the budget by yourself.
         key, dataset: name of the charge, by default the question's hash; id of the data set, if the account is bound to one.
+        rows_per_person, persons: the unit of privacy is a person, of whom so many rows count at most: the price is that of all of
+            them. ``persons`` is the column that identifies them, or one identifier per row.
         per_decade: how many round numbers per power of ten may be released, 90, 20 or 10; fewer of them need fewer records.
         on_invalid: ``"error"`` refuses entries that are no numbers, ``"replace"`` leaves them out, as missing ones are.
+        untrusted: whoever asks is not trusted with refusals: the charge comes before a record is decoded, entries are replaced.
         csv_format, generator: how a CSV file is written; a seeded generator for tests, None for secure randomness.
 
     Released alike whatever the data hold: all equal, all outside the range, or, under add-remove, no record at all.
@@ -130,20 +138,17 @@ def private_bounds(
     if not isinstance(budget, Budget):
         fail("budget", budget, "a gibbsafe.Budget")
     asked = _check_quantiles(quantiles)
-    choice("on_invalid", on_invalid, ("error", "replace"))
-    account = as_account(ledger)
-    relation = adjacency_of(adjacency, account)
+    payer, source = Payer(ledger, key, dataset, untrusted), OneColumn(data, column, csv_format, rows_per_person, persons)
+    relation, invalid = adjacency_of(adjacency, payer.account), payer.on_invalid(on_invalid)
     each, guarantee = price_of_each(budget, len(asked), relation)
     candidates = round_numbers(low, high, per_decade)
     about = {"what": "bounds", "column": column, "range": [low, high], "quantiles": list(asked), "per_decade": per_decade,
-             "epsilon": budget.epsilon, "delta": budget.delta}  # fmt: skip
-    ranks, random, randomness, charge = paid(
-        lambda: Ranks.of(read_numbers(data, column, on_invalid, csv_format), candidates),
-        account, guarantee, about=about, key=key, dataset=dataset, generator=generator,
-    )  # fmt: skip
-    values = [draw_quantile(quantile_law(ranks, q, each, relation), candidates, random)[0] for q in asked]
+             "rows_per_person": rows_per_person, "epsilon": budget.epsilon, "delta": budget.delta}  # fmt: skip
+    paid = payer.pay(lambda: Ranks.of(read_numbers(source, invalid), candidates), guarantee, source.unit, about, generator)
+    row = price_of_row(each, rows_per_person)
+    values = tuple(float(draw_quantile(quantile_law(paid.found, q, row, relation), candidates, paid.random)[0]) for q in asked)
     return PrivateBounds(
-        column, (low, high), per_decade, asked, tuple(map(float, values)), budget, guarantee, relation, charge, randomness
+        column, (low, high), per_decade, asked, values, budget, guarantee, relation, paid.charge, paid.randomness, rows_per_person
     )
 
 

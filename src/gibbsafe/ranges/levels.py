@@ -13,8 +13,8 @@ from gibbsafe.data.files import CsvFormat
 from gibbsafe.domains.column import Column
 from gibbsafe.ledger import Account
 from gibbsafe.privacy import Adjacency, ApproximateDP, Budget
-from gibbsafe.ranges.columns import count_values
-from gibbsafe.ranges.receipts import adjacency_of, as_account, paid
+from gibbsafe.ranges.columns import OneColumn, count_values
+from gibbsafe.ranges.receipts import Payer, adjacency_of
 from gibbsafe.ranges.selection import coin, probabilities, share_of, whole_price
 
 __all__ = ["PrivateLevels", "private_levels"]
@@ -34,6 +34,7 @@ class PrivateLevels:
     adjacency: Adjacency
     charge: str
     randomness: str
+    rows_per_person: int = 1
 
     def declaration(self) -> JSON:
         """Return the keys of the column in a study file."""
@@ -52,6 +53,7 @@ class PrivateLevels:
             "claim": {"epsilon": self.budget.epsilon, "delta": self.budget.delta},
             "guarantee": self.guarantee.to_dict(),
             "adjacency": self.adjacency.value,
+            "rows_per_person": self.rows_per_person,
             "charge": self.charge,
             "randomness": self.randomness,
         }
@@ -74,6 +76,9 @@ def private_levels(
     ledger: Account | str | None = None,
     key: str | None = None,
     dataset: str | None = None,
+    rows_per_person: int = 1,
+    persons: object = None,
+    untrusted: bool = False,
     csv_format: CsvFormat | None = None,
     generator: np.random.Generator | None = None,
 ) -> PrivateLevels:
@@ -89,7 +94,9 @@ def private_levels(
         budget: ε and a δ above 0.
         other: the level for every value that is not released, and for missing ones.
         adjacency: by default that of the account, or replace-one, whose price also holds under add-remove.
-        ledger, key, dataset, csv_format, generator: as in `private_bounds`.
+        rows_per_person, persons: the unit of privacy is a person, of whom so many rows count at most; a value is then counted by
+            the persons who have it.
+        ledger, key, dataset, untrusted, csv_format, generator: as in `private_bounds`.
 
     >>> wards = ["surgery"] * 400 + ["medicine"] * 500 + ["the mayor's own room"]
     >>> found = private_levels({"ward": wards}, "ward", Budget(0.5, 1e-6), generator=np.random.default_rng(0))
@@ -98,22 +105,21 @@ def private_levels(
     """
     if not isinstance(budget, Budget):
         fail("budget", budget, "a gibbsafe.Budget")
-    account = as_account(ledger)
-    relation = adjacency_of(adjacency, account)
+    payer, source = Payer(ledger, key, dataset, untrusted), OneColumn(data, column, csv_format, rows_per_person, persons)
+    relation = adjacency_of(adjacency, payer.account)
     guarantee = whole_price(budget, relation)
-    chances = probabilities(*share_of(budget, relation))
-    about = {"what": "levels", "column": column, "epsilon": budget.epsilon, "delta": budget.delta}
-    counts, random, randomness, charge = paid(
-        lambda: count_values(data, column, csv_format),
-        account, guarantee, about=about, key=key, dataset=dataset, generator=generator,
-    )  # fmt: skip
+    chances = probabilities(*share_of(budget, relation, rows_per_person))
+    about = {"what": "levels", "column": column, "rows_per_person": rows_per_person,
+             "epsilon": budget.epsilon, "delta": budget.delta}  # fmt: skip
+    paid = payer.pay(lambda: count_values(source), guarantee, source.unit, about, generator)
+    counts = paid.found
     # In an order that depends on the values alone, which is also the order of the list.
     ordered = sorted(counts, key=lambda value: (str(type(value)), value))
-    kept = [value for value in ordered if coin(chances[min(counts[value], len(chances) - 1)], random)]
+    kept = [value for value in ordered if coin(chances[min(counts[value], len(chances) - 1)], paid.random)]
     levels = tuple(value for value in kept if value != other)
     if levels and isinstance(other, str) != isinstance(levels[0], str):
         other = _other_than(levels) if not isinstance(levels[0], str) else str(other)
-    return PrivateLevels(column, levels, other, budget, guarantee, relation, charge, randomness)
+    return PrivateLevels(column, levels, other, budget, guarantee, relation, paid.charge, paid.randomness, rows_per_person)
 
 
 def _other_than(levels: tuple[Any, ...]) -> int:

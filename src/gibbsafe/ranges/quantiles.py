@@ -31,7 +31,7 @@ from gibbsafe.posteriors.exact_law import ExactLaw, exact_law, needed_bits
 from gibbsafe.privacy import Adjacency, BoundedRange, Budget, Composition
 from gibbsafe.samplers.trimmed.discrete import draw_positions
 
-__all__ = ["Ranks", "draw_quantile", "loss_range", "price_of_each", "quantile_law", "slopes"]
+__all__ = ["Ranks", "draw_quantile", "loss_range", "price_of_each", "price_of_row", "quantile_law", "slopes"]
 
 Counts = npt.NDArray[np.int64]
 
@@ -110,3 +110,12 @@ def price_of_each(budget: Budget, quantiles: int, adjacency: Adjacency) -> tuple
     if not 0 < each < math.inf:
         raise BudgetError(f"budget {budget}: buys no {quantiles} quantiles; ask for a larger one")
     return each, whole(each)
+
+
+def price_of_row(each: float, rows_per_person: int) -> float:
+    """Return the bounded range of one row, where a person with up to k of them has ``each``.
+
+    A person who is replaced replaces, adds or removes up to k rows one after the other, and each moves the loss differences by at
+    most a + b (by what an added row does where persons are added): the ranges add up.
+    """
+    return each if rows_per_person == 1 else down(each / rows_per_person)

@@ -28,9 +28,12 @@ BITS = 80
 MOST_STEPS = 2_000_000
 
 
-def share_of(budget: Budget, adjacency: Adjacency) -> tuple[Fraction, Fraction]:
-    """Return the (ε, δ) of one count's step: half of each where a replaced record moves two counts."""
-    steps = 2 if adjacency == Adjacency.REPLACE_ONE else 1
+def share_of(budget: Budget, adjacency: Adjacency, rows_per_person: int = 1) -> tuple[Fraction, Fraction]:
+    """Return the (ε, δ) of one count's step: half of each where a replaced record moves two counts.
+
+    A person with k rows moves up to k counts by one each (`count_values` counts persons, not rows), twice as many if replaced.
+    """
+    steps = (2 if adjacency == Adjacency.REPLACE_ONE else 1) * rows_per_person
     return Fraction(budget.epsilon) / steps, Fraction(budget.delta) / steps
 
 

@@ -119,18 +119,14 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
 
 def _of_declaration(model: Model) -> list[JSON]:
     """Return where bounds and levels come from: chosen without looking at the data, or released under a charge of their own."""
-    columns = model.columns if isinstance(model, LinearModel) else None
-    released = [column for column in columns or () if column.charge is not None]
+    released = model.released_facts() if isinstance(model, LinearModel) else []
     exception = ", but for those released under a charge," if released else ""
     asserted = f"bounds, labels, prior and budget{exception} were chosen without looking at the data"
     return [
         {"statement": asserted, "status": "asserted"},
         *(
-            {
-                "statement": f"{'bounds' if column.kind == 'number' else 'levels'} of {column.name}: charge {column.charge}",
-                "status": entry_of(str(column.charge)),
-            }
-            for column in released
+            {"statement": f"{fact.what} of {fact.name}: charge {fact.charge}", "status": entry_of(fact.charge)}
+            for fact in released
         ),
     ]
 

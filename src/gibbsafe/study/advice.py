@@ -87,7 +87,8 @@ def prediction_noise(plan: Plan, rows: Floats) -> float:
 def advise(study: Study, seed: int = 0) -> Advice:
     """Return what other declarations would buy; no data are read. For linear models with columns and a public n."""
     model = linear_model(study, "advice")
-    if study.n is None:
+    n = study.n
+    if n is None:
         raise GibbsafeError("advice: without a public number of records nothing can be said")
     if model.parameters > MOST_PARAMETERS:
         raise GibbsafeError(f"advice: for at most {MOST_PARAMETERS} parameters, not {model.parameters}")
@@ -111,7 +112,7 @@ def advise(study: Study, seed: int = 0) -> Advice:
         if norm < domain.radius:
             changed = replace(study, model_options={**study.model_options, "row_norm": norm})
             norms.append((norm, noise(changed), float(np.mean(lengths > norm))))
-    epsilon, n = study.budget.epsilon, study.n
+    epsilon = study.budget.epsilon
     trade = tuple(
         (rows, each, noise(replace(study, n=rows, budget=Budget(each, study.budget.delta))))
         for rows in (max(n // 4, 1), n, 4 * n)

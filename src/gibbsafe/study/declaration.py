@@ -15,7 +15,7 @@ from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, count, fail, positive
 from gibbsafe.data.declared import DeclaredTable
 from gibbsafe.data.files import CsvFormat
-from gibbsafe.domains.column import Column, no_expansions
+from gibbsafe.domains.column import Column, no_charges, no_expansions
 from gibbsafe.errors import GibbsafeError, ParameterError
 from gibbsafe.ledger.database import parse_reference
 from gibbsafe.models import MODELS, GaussianPrior, Model
@@ -144,7 +144,7 @@ class Study:
         model = dict(read_table(data, "model", None, needed=True))
         if "row_norm" in data:
             model.setdefault("row_norm", data["row_norm"])
-        persons = read_table(data, "persons", ("column", "rows_per_person"))
+        person_column, rows_per_person = read_persons(data)
         sampler = read_table(data, "sampler", ("name", "theorem"))
         ledger = read_table(data, "ledger", ("url", "account", "anchor", "dataset"))
         stated = {key: data[key] for key in AS_STATED if key in data}
@@ -159,8 +159,8 @@ class Study:
             columns=columns,
             target=target,
             prior_radius=None if data.get("prior_radius") is None else positive("prior_radius", data["prior_radius"]),
-            person_column=_person_column(persons),
-            rows_per_person=count("persons.rows_per_person", persons["rows_per_person"], least=2) if persons else 1,
+            person_column=person_column,
+            rows_per_person=rows_per_person,
             sampler=sampler.get("name", "auto"),
             theorem=sampler.get("theorem", "auto"),
             account=read_account(ledger, folder or Path()),
@@ -199,9 +199,11 @@ class Study:
 
     def _refuse_unkept(self, kind: type[Model]) -> None:
         """Refuse what only the features of a linear model can be: bins, splines, products, bounds that were released."""
-        no_expansions(() if self.target is None else (self.target,), "a target")
+        targets = () if self.target is None else (self.target,)
+        no_expansions(targets, "a target")
         if not issubclass(kind, LinearModel):
             no_expansions(self.columns, kind.name)
+            no_charges((*self.columns, *targets), kind.name)
             if "interactions" in self.model_options:
                 fail("interactions", self.model_options["interactions"], f"left out: {kind.name} has no linear predictor")
 
@@ -261,15 +263,17 @@ class Study:
 # -- validation -----------------------------------------------------------------------------------------------------------
 
 
-def _person_column(persons: Document) -> str | None:
+def read_persons(data: Document) -> tuple[str | None, int]:
+    """Return the column that identifies persons and how many rows of each count; (None, 1) where records are counted."""
+    persons = read_table(data, "persons", ("column", "rows_per_person"))
     if not persons:
-        return None
+        return None, 1
     for key in ("column", "rows_per_person"):
         if key not in persons:
             raise ParameterError(f"persons.{key}: missing; a cap on rows per person needs the identifier's column and the number")
     if not isinstance(persons["column"], str) or not persons["column"]:
         fail("persons.column", persons["column"], "the name of the column that identifies persons")
-    return str(persons["column"])
+    return persons["column"], count("persons.rows_per_person", persons["rows_per_person"], least=2)
 
 
 def read_account(ledger: Document, folder: Path) -> str | None:

@@ -15,7 +15,7 @@ from gibbsafe.contamination.release.releases import EstimatedRelease
 from gibbsafe.contamination.release.tables import Table
 from gibbsafe.data.declared import DeclaredTable
 from gibbsafe.data.files import CsvFormat
-from gibbsafe.domains.column import no_expansions
+from gibbsafe.domains.column import no_charges, no_expansions
 from gibbsafe.errors import GibbsafeError, ParameterError
 from gibbsafe.privacy import Adjacency, EstimatedBudget
 from gibbsafe.study import columns, declaration
@@ -75,6 +75,7 @@ class EstimatedStudy(Study):
         if self.target is None:
             raise ParameterError("target: missing; write a table [target] with the name of the response column")
         no_expansions((self.target, *self.columns), "a contaminated model")
+        no_charges((self.target, *self.columns), "a contaminated model")
         return Table(self.target, self.columns)
 
     def declared(self) -> tuple[ContaminatedModel, JSON]:

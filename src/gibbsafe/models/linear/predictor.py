@@ -17,6 +17,7 @@ from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import is_table, read_columns, read_records
 from gibbsafe.domains.ball import Ball, clip_rows
 from gibbsafe.domains.box import Box
+from gibbsafe.domains.charges import ReleasedFact, check_charge
 from gibbsafe.domains.column import Column, check_names
 from gibbsafe.domains.encoding import Design
 from gibbsafe.domains.interaction import read_interactions
@@ -49,6 +50,7 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         intercept: whether a constant column 1 is appended.
         feature_names: names of the columns, needed to read tables by name.
         target: name of the response column in tables.
+        target_charge: under which charge bounds of the response were released; None where they are public.
     """
 
     dimension: int
@@ -60,12 +62,15 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
     target: str = "y"
     columns: tuple[Column, ...] | None = None
     interactions: tuple[str, ...] = ()
+    target_charge: str | None = None
     _domain: Ball | Box | Design = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dimension", count("dimension", self.dimension))
         if self.radius is not None and not (self.bounds is None and self.columns is None):
             fail("radius", self.radius, "left out when bounds or columns are declared (row_norm clips rows then)")
+        if self.target_charge is not None:
+            check_charge("target_charge", self.target_charge)
         if self.interactions and self.columns is None:
             fail("interactions", self.interactions, "left out without columns")
         domain: Ball | Box | Design
@@ -106,6 +111,10 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
             fail("target", None, f"declared for {cls.name}", "write a [target] table with the name of the response column")
         products = read_interactions(options.get("interactions", ()), features)
         dimension = sum(column.width for column in features) + sum(product.width for product in products)
+        if target.charge is not None:
+            if target.kind != "number" or target.source != target.name:
+                fail("target.charge", target.charge[:40], "left out but for bounds of the table's column of that name")
+            options = {**options, "target_charge": target.charge}
         return cls(dimension=dimension, columns=tuple(features), target=target.name, **cls._of_target(target), **options)
 
     @classmethod
@@ -114,6 +123,13 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         if target.kind != "number":
             fail("target", target.name, f"a number for {cls.name}, without labels")
         return {}
+
+    def released_facts(self) -> list[ReleasedFact]:
+        """Return which bounds and levels were released, and under which charge."""
+        found = [column.released for column in self.columns or ()]
+        if self.target_charge is not None:
+            found.append(ReleasedFact("bounds", self.target, self.target, self.target_charge))
+        return [fact for fact in found if fact is not None]
 
     # -- geometry ------------------------------------------------------------------------------------------------
 
@@ -252,5 +268,6 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         else:
             fields |= {"bounds": [list(pair) for pair in self.bounds], "row_norm": self.row_norm}
         fields |= {"intercept": self.intercept, "target": self.target}
+        fields |= {} if self.target_charge is None else {"target_charge": self.target_charge}
         fields["feature_names"] = None if self.feature_names is None else list(self.feature_names)
         return fields | more
