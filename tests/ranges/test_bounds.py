@@ -11,7 +11,9 @@ import pytest
 from pyarrow import csv
 
 import gibbsafe as gs
+from gibbsafe.domains import Column
 from gibbsafe.privacy import Adjacency
+from gibbsafe.ranges.columns import OneColumn, count_values
 from gibbsafe.ranges.selection import BITS, probabilities, share_of
 
 BUDGET = gs.Budget(0.5)
@@ -161,3 +163,120 @@ def test_nothing_common_is_an_empty_list():
 def test_levels_refuse_in_one_line(table, column, budget, message):
     with pytest.raises(gs.GibbsafeError, match=message):
         gs.private_levels(table, column, budget)
+
+
+# -- persons, the untrusted, and odd columns ------------------------------------------------------------------------------
+
+
+def test_a_person_counts_once_per_value_and_so_many_rows_at_most():
+    """One person has a thousand rows of one ward, and three of others: they add at most one to each of two counts."""
+    one = OneColumn({"w": ["a"] * 1000 + ["b", "c", "d"], "who": [7] * 1003}, "w", None, 2, "who")
+    assert count_values(one) == Counter({"a": 1})
+    spread = OneColumn({"w": ["a", "b", "c", "a"], "who": [1, 1, 1, 2]}, "w", None, 2, "who")
+    assert count_values(spread) == Counter({"a": 2, "b": 1})
+    assert share_of(gs.Budget(1.0, 1e-6), Adjacency.REPLACE_ONE, 3) == (Fraction(1, 6), Fraction(1e-6) / 6)
+
+
+def test_persons_are_charged_to_an_account_of_persons(tmp_path):
+    place = f"sqlite:///{tmp_path / 'ledger.db'}"
+    persons = gs.ledger.open_account(place, "clinic", gs.Budget(1.0, 1e-6), adjacency="replace-one", unit="person")
+    table = {"x": np.arange(40.0), "who": np.arange(40) // 2}
+    with pytest.raises(gs.BudgetError, match="counts by person"):
+        ask(table, "x", (0, 100), ledger=persons)
+    assert len(persons.entries()) == 1
+    found = ask(table, "x", (0, 100), ledger=persons, rows_per_person=2, persons="who")
+    assert found.rows_per_person == found.to_dict()["rows_per_person"] == 2
+    assert len(persons.entries()) == 2
+    with pytest.raises(gs.DomainError, match="pass an identifier per row"):
+        ask(table, "x", (0, 100), rows_per_person=2)
+    with pytest.raises(gs.DomainError, match="not one identifier per row"):
+        ask(table, "x", (0, 100), rows_per_person=2, persons=[1, 2])
+
+
+class Watched:
+    """A table that notes how many entries an account had when its first record was read."""
+
+    def __init__(self, table, account):
+        self.table, self.account, self.before = table, account, None
+
+    def batches(self, on_invalid):
+        if self.before is None:
+            self.before = len(self.account.entries())
+        yield from self.table.to_batches()
+
+
+def test_the_untrusted_are_charged_before_a_record_is_read(account):
+    table = Watched(pa.table({"x": [1.0, 2.0]}), account)
+    ask(table, "x", (0, 10), gs.Budget(0.1), ledger=account, untrusted=True)
+    assert table.before == 2
+    table = Watched(pa.table({"x": ["a", "b"]}), account)
+    with pytest.raises(gs.DomainError, match="holds string"):
+        ask(table, "x", (0, 20), gs.Budget(0.1), ledger=account, untrusted=True)
+    assert len(account.entries()) == 3  # charged: a refusal shows nothing for free
+    table = Watched(pa.table({"x": [1.0, 2.0]}), account)
+    ask(table, "x", (0, 30), gs.Budget(0.1), ledger=account)
+    assert table.before == 3  # a trusted question that is refused costs nothing
+    with pytest.raises(gs.ParameterError, match="an account to charge"):
+        ask(table, "x", (0, 30), untrusted=True)
+
+
+@pytest.mark.parametrize("raw", [[None] * 3, [10**400, -(10**400)], [2**70, 1], [1, 2.5, None], [np.inf, -np.inf, np.nan]])
+def test_numbers_of_any_size_are_released(raw):
+    for values in (raw, np.array(raw, dtype=object)):
+        assert ask({"x": values}, "x", (-10, 10), adjacency="add-remove", generator=np.random.default_rng(0)).bounds
+
+
+@pytest.mark.parametrize("raw", [[True, False], [b"a"], [[1], [2]], [1, "a"], np.array([1 + 2j]), np.zeros((3, 2)), 3])
+def test_what_is_no_number_is_one_line_and_shows_nothing(raw):
+    for on_invalid in ("error", "replace"):
+        with pytest.raises(gs.DomainError) as refusal:
+            ask({"x": raw}, "x", (-10, 10), on_invalid=on_invalid)
+        assert "\n" not in str(refusal.value)
+
+
+def test_levels_are_texts_whole_numbers_or_truth_values():
+    random, budget = np.random.default_rng(0), gs.Budget(9.0, 1e-3)
+    broken = pa.Array.from_buffers(pa.string(), 1, [None, *map(pa.py_buffer, (np.array([0, 1], np.int32).tobytes(), b"\xff"))])
+    assert gs.private_levels({"w": pa.concat_arrays([broken] * 30)}, "w", budget, generator=random).levels == ("�",)
+    assert gs.private_levels({"w": [True] * 30}, "w", budget, generator=random).to_column().levels == (True, -1)
+    categories = pa.array(["a"] * 30 + [None]).dictionary_encode()
+    assert gs.private_levels({"w": categories}, "w", budget, generator=random).levels == ("a",)
+    for raw in ([1.5], np.array(["2020-01-01"], dtype="datetime64[D]"), [b"a"], [[1]]):
+        with pytest.raises(gs.DomainError, match="no text or whole number"):
+            gs.private_levels({"w": raw}, "w", budget)
+
+
+def test_a_range_without_digits_and_an_epsilon_without_tables_are_refused():
+    with pytest.raises(gs.ParameterError, match="at least 1e-300 wide"):
+        ask({"x": [1.0]}, "x", (0, 5e-324))
+    with pytest.raises(gs.ParameterError, match="larger: fewer than 20,000 records"):
+        gs.private_levels({"w": ["a"]}, "w", gs.Budget(1e-6, 1e-9))
+
+
+# -- charges that a plan names --------------------------------------------------------------------------------------------
+
+
+def priced(column, account, **model):
+    chosen = gs.models.PseudoHuberRegression(dimension=1, columns=(column,), target="income", **model)
+    plan = gs.plan(chosen, gs.Budget(0.1, 1e-7), n=3000, adjacency="replace-one", purpose="estimate")
+    return account.charge(plan)
+
+
+def test_an_account_looks_up_its_own_charges(table, account):
+    found = ask(table, "age", ledger=account, budget=gs.Budget(0.1))
+    good, *wrong = (
+        found.charge,
+        found.charge.replace("1 of", "2 of"),  # no such entry
+        found.charge[:-1] + ("0" if found.charge[-1] != "0" else "1"),  # another hash
+    )
+    age = {"name": "age", "bounds": found.bounds}
+    for charge in wrong:
+        with pytest.raises(gs.BudgetError, match="paid for no bounds of age"):
+            priced(Column(**age, charge=charge), account)
+    with pytest.raises(gs.BudgetError, match="paid for no bounds of years"):
+        priced(Column("years", bounds=found.bounds, charge=good), account)
+    with pytest.raises(gs.BudgetError, match="paid for no bounds of income"):
+        priced(Column(**age), account, target_charge=good)
+    assert len(account.entries()) == 2
+    priced(Column(**age, charge=good), account)
+    assert len(account.entries()) == 3

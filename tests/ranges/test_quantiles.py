@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import gibbsafe as gs
 from gibbsafe.privacy import Adjacency, BoundedRange
 from gibbsafe.ranges.candidates import round_numbers
-from gibbsafe.ranges.quantiles import Ranks, draw_quantile, price_of_each, quantile_law, slopes
+from gibbsafe.ranges.quantiles import Ranks, draw_quantile, price_of_each, price_of_row, quantile_law, slopes
 
 REPLACE, ADD = Adjacency.REPLACE_ONE, Adjacency.ADD_REMOVE
 POINTS = tuple(float(k) for k in range(-3, 9))
@@ -162,3 +162,20 @@ def test_pieces_count_like_the_whole():
     assert (whole.below == pieces.below).all()
     assert (whole.at_or_below == pieces.at_or_below).all()
     assert whole.n == pieces.n == 1000
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(values=VALUES, gone=st.lists(st.sampled_from(POINTS), max_size=3), came=st.lists(st.sampled_from(POINTS), max_size=3))
+def test_exact_curves_of_persons_with_several_rows_are_within_the_claim(values, gone, came):
+    """A person with up to three rows is replaced by one with up to three others, or comes with them."""
+    for adjacency, data in ((REPLACE, [*values, *gone]), (ADD, values)):
+        for quantile in (0.01, 0.5):
+            pair = (masses(law_of(each, quantile, price_of_row(2.0, 3), adjacency)) for each in (data, [*values, *came]))
+            assert log_range(*pair) <= 2.0
+
+
+def test_a_person_with_rows_far_apart_reaches_the_claim():
+    data, row = [2.0] * 99, price_of_row(1.0, 3)
+    one, other = (masses(law_of([*data, *[end] * 3], 0.5, row, REPLACE)) for end in (-3.0, 8.0))
+    assert 0.9 < log_range(one, other) <= 1.0
+    assert log_range(*(masses(law_of([*data, *[end] * 3], 0.5, 1.0, REPLACE)) for end in (-3.0, 8.0))) > 1.0  # a broken twin

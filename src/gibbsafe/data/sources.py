@@ -66,7 +66,7 @@ def _one_column(name: str, values: Any) -> Any:
     try:
         return pa.array(listed)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        if not all(entry is None or isinstance(entry, int | float | np.number) for entry in listed):
+        if not all(entry is None or isinstance(entry, int | float | np.integer | np.floating) for entry in listed):
             raise DomainError(f"column {name!r}: holds entries of several types; give each column one") from None
     return pa.array([None if entry is None else _as_float(entry) for entry in listed], type=pa.float64())
 

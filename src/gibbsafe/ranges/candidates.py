@@ -22,6 +22,8 @@ __all__ = ["check_range", "round_numbers"]
 DECADES = 12
 #: Fewest steps of the evenly spaced numbers; there are up to ten times as many.
 STEPS = 100
+#: Narrowest range: below it numbers lose their digits.
+NARROWEST = 1e-300
 #: Leading digits by how many there are per power of ten: preferred numbers, and all of two digits.
 LEADING = {
     10: ("1", "1.25", "1.6", "2", "2.5", "3.15", "4", "5", "6.3", "8"),
@@ -44,6 +46,8 @@ def check_range(limits: object) -> tuple[float, float]:
     low, high = (real("range", end, condition) for end in limits)
     if not low < high or not math.isfinite(high - low):
         fail("range", [low, high], condition)
+    if high - low < NARROWEST:
+        fail("range", [low, high], f"at least {NARROWEST:g} wide")
     return low, high
 
 

@@ -24,8 +24,8 @@ from gibbsafe.privacy import Adjacency, ApproximateDP, Budget
 __all__ = ["BITS", "coin", "probabilities", "share_of", "whole_price"]
 
 BITS = 80
-#: Most steps of the recursion: more would mean that no table is large enough.
-MOST_STEPS = 2_000_000
+#: Most steps of the recursion: a value that needs more records than that is not looked for.
+MOST_STEPS = 20_000
 
 
 def share_of(budget: Budget, adjacency: Adjacency, rows_per_person: int = 1) -> tuple[Fraction, Fraction]:
@@ -82,7 +82,7 @@ def probabilities(epsilon: Fraction, delta: Fraction) -> tuple[int, ...]:
         if listed[-1] <= listed[-2]:
             fail("delta", float(delta), f"at least {2.0**-BITS:.1g}, the step of the probabilities")
     if listed[-1] < one:
-        fail("epsilon", float(epsilon), "larger: no table is large enough for a level to be released for certain")
+        fail("epsilon", float(epsilon), f"larger: fewer than {MOST_STEPS:,} records should release a level for certain")
     return tuple(listed)
 
 
