@@ -19,7 +19,8 @@ BINS = Column("band", column="age", bounds=(0, 100), transform="bins", edges=(18
 WARD = Column("ward", kind="category", levels=("a", "b", "c"), other="c")
 MONEY = Column("money", bounds=(-1e6, 1e6), transform="signed-log")
 SINCE = Column("since", bounds=("2020-01-01", "2020-12-31"), origin="2020-01-01")
-COLUMNS = (AGE, SPLINE, BINS, WARD, MONEY, SINCE)
+POLY = Column("curve", column="age", bounds=(0, 100), transform="poly", degree=2, nodes=(0, 20, 50, 90))
+COLUMNS = (POLY, AGE, SPLINE, BINS, WARD, MONEY, SINCE)
 
 
 def design(*interactions, columns=COLUMNS):
@@ -37,6 +38,16 @@ def table(rows, seed=0):
     }
 
 
+def by_gram_schmidt(age):
+    """Polynomials orthogonal over POLY's nodes, longest 1 together on a fine grid: from powers, by an independent route."""
+    nodes, grid = np.array(POLY.nodes), np.linspace(0, 100, 200_001)
+    one = [points - nodes.mean() for points in (nodes, grid, age)]
+    tilt = (nodes**2 @ one[0]) / (one[0] @ one[0])
+    two = [points**2 - np.mean(nodes**2) - tilt * line for points, line in zip((nodes, grid, age), one, strict=True)]
+    unit = [np.column_stack([a / np.linalg.norm(one[0]), b / np.linalg.norm(two[0])]) for a, b in zip(one, two, strict=True)]
+    return unit[2] / np.linalg.norm(unit[1], axis=1).max() / (1 + 1e-9)
+
+
 def test_the_encoding_is_a_hand_made_matrix_to_the_last_bit():
     both = design("age:ward", "smooth:ward", "age:money")
     raw = table(200)
@@ -51,10 +62,13 @@ def test_the_encoding_is_a_hand_made_matrix_to_the_last_bit():
     days = (np.asarray(raw["since"]).astype("datetime64[D]") - np.datetime64("2020-01-01")).astype(float)
     days = np.clip(days, 0.0, 365.0)
     products = [age[:, None] * ward, np.hstack([smooth[:, [k]] * ward for k in range(6)]), (age * money)[:, None]]
-    by_hand = np.column_stack([age, smooth, band, ward, money, days, *products])
+    curve = by_gram_schmidt(age)
+    assert np.allclose(both.read(raw)[:, :2], curve, rtol=1e-12, atol=1e-13)
+    curve = both.read(raw)[:, :2]
+    by_hand = np.column_stack([curve, age, smooth, band, ward, money, days, *products])
     assert (both.read(raw) == by_hand).all()
     top = np.log1p(1e6)
-    scaled = [(age - 50) * (2 / 100), smooth, band, ward, money * (2.0 / (2 * top)), (days - 182.5) * (2 / 365)]
+    scaled = [curve, (age - 50) * (2 / 100), smooth, band, ward, money * (2.0 / (2 * top)), (days - 182.5) * (2 / 365)]
     scaled += [products[0] * (1 / 100), products[1], products[2] * (1 / (100 * top))]
     assert (both.encode(both.read(raw)) == np.clip(np.column_stack(scaled), -1, 1)).all()
 
@@ -62,7 +76,7 @@ def test_the_encoding_is_a_hand_made_matrix_to_the_last_bit():
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 1000), row=st.integers(0, 19), other=st.integers(1001, 2000))
 def test_neighbouring_tables_encode_every_other_row_alike(seed, row, other):
-    whole = design("age:ward", "smooth:ward", "ward:band")
+    whole = design("age:ward", "smooth:ward", "ward:band", "curve:ward")
     raw, foreign = table(20, seed), table(20, other)
     neighbour = {
         name: pa.concat_arrays([values[:row], foreign[name][row : row + 1], values[row + 1 :]])
@@ -75,7 +89,7 @@ def test_neighbouring_tables_encode_every_other_row_alike(seed, row, other):
 
 
 def test_every_term_has_norm_at_most_one_and_bounds_hold():
-    whole = design("age:ward", "smooth:money", "age:money", "ward:band", "age:ward:money")
+    whole = design("age:ward", "smooth:money", "age:money", "ward:band", "age:ward:money", "curve:money")
     encoded = whole.encode(whole.read(table(500)))
     low, high = whole.encoded_ends()
     assert (encoded >= low).all()
@@ -90,8 +104,8 @@ def test_every_term_has_norm_at_most_one_and_bounds_hold():
 
 
 def test_names_say_what_a_column_is():
-    assert design("age:ward").names[:11] == (
-        *("age", "smooth~1", "smooth~2", "smooth~3", "smooth~4", "smooth~5", "smooth~6"),
+    assert design("age:ward").names[:13] == (
+        *("curve~1", "curve~2", "age", "smooth~1", "smooth~2", "smooth~3", "smooth~4", "smooth~5", "smooth~6"),
         *("band=..18", "band=18..65", "band=65..", "ward=a"),
     )
     assert design("age:ward").names[-3:] == ("age:ward=a", "age:ward=b", "age:ward=c")
@@ -129,6 +143,10 @@ def test_dates_of_every_kind_are_days():
         ({"transform": "bins", "edges": [60, 40]}, "edges = .*increasing"),
         ({"transform": "bins", "edges": "x"}, "edges"),
         ({"transform": "bins", "edges": [0]}, "inside the bounds"),
+        ({"transform": "poly", "nodes": [3, 5]}, "degree = None: must be a whole number from 1 to 1"),
+        ({"transform": "poly", "degree": 2}, "nodes = None: must be declared for poly"),
+        ({"transform": "poly", "nodes": [3, 101], "degree": 1}, "inside the bounds"),
+        ({"degree": 2}, "left out without transform = 'poly'"),
         ({"edges": [3]}, "left out without transform = 'bins'"),
         ({"transform": "center"}, "one of log1p"),
         ({"origin": "2020-02-30"}, "a date like"),

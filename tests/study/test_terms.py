@@ -67,6 +67,17 @@ def test_a_formula_is_the_declared_columns(tmp_path):
     assert (draws[0] == draws[1]).all()
 
 
+def test_polynomials_have_declared_nodes(tmp_path):
+    pytest.importorskip("formulaic")
+    studies = [
+        load(tmp_path, f'formula = "died ~ poly(age, {degree}, nodes=[18, 40, 60, 95])"\n') for degree in ("2", "degree=2")
+    ]
+    assert studies[0] == studies[1]
+    plan = studies[0].plan()
+    assert plan.model.parameter_names == ("poly(age)~1", "poly(age)~2", "intercept")
+    assert gs.Plan.from_json(plan.to_json()) == plan
+
+
 def test_a_formula_may_leave_out_the_intercept(tmp_path):
     pytest.importorskip("formulaic")
     assert not load(tmp_path, 'formula = "died ~ age + C(ward) - 1"\n').plan().model.intercept
@@ -76,7 +87,15 @@ def test_a_formula_may_leave_out_the_intercept(tmp_path):
     ("formula", "message"),
     [
         ("died ~ center(age)", r"center\(age\): center looks at the data"),
-        ("died ~ poly(age, 2)", "poly looks at the data"),
+        ("died ~ poly(age, 2)", r"with degree=2, nodes=\[...\] written out"),
+        ("died ~ poly(age, 3, nodes=[20, 30])", "from 1 to 1"),
+        ("died ~ poly(age, 1, nodes=[10, 30])", "inside the bounds"),
+        ("died ~ poly(age, 1, 2, nodes=[20, 30])", "of one declared column"),
+        ("died ~ spline(age, knots=[40]) + spline(age, knots=[60])", r"the same spline\(age\) everywhere"),
+        ("died ~ (age + ward + income)**9", "more than 10,000 terms"),
+        ("died ~ " + "*".join(["age"] * 15), "more than 10,000 terms"),
+        ("died ~ " + "age + " * 3000 + "age", "at most 10,000 characters"),
+        ("died ~ 2*age", r"response ~ terms' \(Numeric literals other"),
         ("died ~ C(age)", "levels of age are not declared"),
         ("died ~ sex", "sex: not a declared column"),
         ("died ~ spline(age, knots=[10, 40])", "inside the bounds"),

@@ -22,7 +22,17 @@ from gibbsafe.domains.dates import days_since, origin_of, read_dates
 from gibbsafe.domains.entries import as_floats, dictionary
 from gibbsafe.domains.interval import Interval
 from gibbsafe.domains.labels import Categories
-from gibbsafe.domains.transforms import CURVES, EXPANSIONS, bin_names, bins, check_points, spline, spline_width
+from gibbsafe.domains.transforms import (
+    CURVES,
+    EXPANSIONS,
+    bin_names,
+    bins,
+    check_degree,
+    check_points,
+    polynomials,
+    spline,
+    spline_width,
+)
 from gibbsafe.errors import DomainError
 
 __all__ = ["Column", "check_names", "no_charges", "no_expansions", "no_features", "no_target", "only_numbers"]
@@ -45,11 +55,13 @@ class Column:
         levels: the declared values of a category or label.
         transform: after clipping to the bounds. ``"log1p"`` takes log(1 + x), with bounds above −1; ``"signed-log"`` takes
             sign(x)·log(1 + |x|); ``"bins"`` makes a column of 0 and 1 per bin between declared ``edges``, ``"spline"`` cubic
-            B-splines with declared inner ``knots``, both as features of linear models.
+            B-splines with declared inner ``knots``, ``"poly"`` polynomials that are orthogonal over declared ``nodes``: all as
+            features of linear models.
         other: the level to which undeclared values go; without it they are refused.
         missing: the public value (a number, or a level) that stands for missing entries; without it they are refused.
         scale: how linear models map a number: ``"centred"`` to [−1, 1], ``"unit"`` to [0, 1].
-        edges, knots: of bins and splines, in increasing order inside the bounds.
+        edges, knots, nodes: of bins, splines and polynomials, in increasing order inside the bounds.
+        degree: the highest of polynomials, below the number of nodes.
         origin: of dates, which are read as days since then; bounds and missing may be dates, too.
         column: the table's column that is read, where the name is another: one column may be declared several times.
         charge: under which charge of a ledger the bounds or levels were released; None where they are public.
@@ -70,6 +82,8 @@ class Column:
     scale: str = "centred"
     edges: tuple[float, ...] | None = None
     knots: tuple[float, ...] | None = None
+    nodes: tuple[float, ...] | None = None
+    degree: int | None = None
     origin: str | None = None
     column: str | None = None
     charge: str | None = None
@@ -126,12 +140,17 @@ class Column:
                 if points is None:
                     fail(self._of(field), None, f"declared for {transform}", f"write {field} = [...] inside the bounds")
                 points = [self._undated(field, each) for each in points] if isinstance(points, tuple | list) else points
-                object.__setattr__(self, field, check_points(self._of(field), points, self._declared_bounds))
+                listed = check_points(self._of(field), points, self._declared_bounds, ends=owner == "poly")
+                object.__setattr__(self, field, listed)
             elif points is not None:
                 fail(self._of(field), points, f"left out without transform = '{owner}'")
+        if self.nodes is not None:
+            check_degree(self._of("degree"), self.degree, self.nodes)
+        elif self.degree is not None:
+            fail(self._of("degree"), self.degree, "left out without transform = 'poly'")
 
     def _check_levels(self) -> None:
-        for field in ("bounds", "transform", "edges", "knots", "origin"):
+        for field in ("bounds", "transform", "edges", "knots", "nodes", "degree", "origin"):
             if getattr(self, field) is not None:
                 fail(self._of(field), getattr(self, field), f"left out for a {self.kind}")
         if not isinstance(self.levels, tuple | list) or not self.levels:
@@ -168,6 +187,11 @@ class Column:
         return self.kind == "number" and self.transform not in EXPANSIONS
 
     @property
+    def centred(self) -> bool:
+        """Whether linear models map it to [−1, 1]: a number with that scale, and polynomials, which lie there."""
+        return self.transform == "poly" or (self.plain and self.scale == "centred")
+
+    @property
     def one_hot(self) -> bool:
         """Whether exactly one of its encoded columns is 1, and the others 0."""
         return self.kind != "number" or self.transform == "bins"
@@ -179,11 +203,12 @@ class Column:
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
-        """Their names: the column's own, ``column=level`` or ``column=bin`` for every one, ``column~k`` for splines."""
+        """Their names: the column's own, ``column=level`` or ``column=bin`` for every one, ``column~k`` for splines and poly."""
         if self.plain:
             return (self.name,)
-        if self.transform == "spline":
-            return tuple(f"{self.name}~{k + 1}" for k in range(spline_width(self.knots or ())))
+        if self.transform in ("spline", "poly"):
+            width = self.degree or spline_width(self.knots or ())
+            return tuple(f"{self.name}~{k + 1}" for k in range(width))
         return tuple(f"{self.name}={each}" for each in (bin_names(self.edges or ()) if self.edges else self._levels))
 
     @property
@@ -201,7 +226,7 @@ class Column:
     def interval(self) -> Interval:
         """Bounds of every encoded column, after the transform; refused where none are declared."""
         if not self.plain:
-            return Interval(0.0, 1.0)
+            return Interval(-1.0 if self.transform == "poly" else 0.0, 1.0)
         return Interval(*(float(end) for end in self._transformed(np.array(self._declared_bounds))))
 
     def _transformed(self, values: Floats) -> Floats:
@@ -270,11 +295,16 @@ class Column:
         return hot
 
     def _expanded(self, values: Floats) -> Floats:
-        """Return bins or splines; the row of an entry that is no number has none."""
+        """Return bins, splines or polynomials; the row of an entry that is no number has none."""
         design = np.full((len(values), self.width), np.nan)
         read = np.isfinite(values)
         bounds = self._declared_bounds
-        design[read] = bins(values[read], self.edges) if self.edges else spline(values[read], self.knots or (), bounds)
+        if self.edges:
+            design[read] = bins(values[read], self.edges)
+        elif self.nodes:
+            design[read] = polynomials(values[read], self.nodes, self.degree or 1, bounds)
+        else:
+            design[read] = spline(values[read], self.knots or (), bounds)
         return design
 
     def categories(self) -> Categories:

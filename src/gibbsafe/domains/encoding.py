@@ -22,7 +22,8 @@ class Design:
     """Declared columns as the rows of a linear model: numbers mapped by their bounds, categories one-hot, rows clipped.
 
     ``row_norm`` is the radius to which encoded rows are clipped; by default the square root of the number of columns and
-    interactions, which no row exceeds (a category has a single 1, splines sum to 1). Same interface as `gibbsafe.domains.Box`.
+    interactions, which no row exceeds (a category has a single 1, splines sum to 1, polynomials are divided by their length).
+    Same interface as `gibbsafe.domains.Box`.
 
     >>> from gibbsafe.domains.column import Column
     >>> ward = Column("ward", kind="category", levels=("a", "b"))
@@ -100,7 +101,7 @@ class Design:
         return np.array([kinds(term) for term in self._terms for _ in range(term.width)])
 
     def _centred(self) -> npt.NDArray[np.bool_]:
-        return self._of_terms(lambda term: isinstance(term, Column) and term.plain and term.scale == "centred")
+        return self._of_terms(lambda term: isinstance(term, Column) and term.centred)
 
     def _products(self) -> npt.NDArray[np.bool_]:
         return self._of_terms(lambda term: isinstance(term, Interaction))

@@ -12,7 +12,21 @@ from gibbsafe.errors import GibbsafeError, ParameterError
 __all__ = ["COLUMN_KEYS", "read_columns", "read_table", "read_target", "refuse_weights", "require_known"]
 
 COLUMN_KEYS = (
-    *("type", "bounds", "levels", "levels_file", "transform", "edges", "knots", "origin", "other", "missing", "scale"),
+    *(
+        "type",
+        "bounds",
+        "levels",
+        "levels_file",
+        "transform",
+        "edges",
+        "knots",
+        "nodes",
+        "degree",
+        "origin",
+        "other",
+        "missing",
+        "scale",
+    ),
     *("column", "charge"),
 )
 TARGET_KEYS = ("name", "labels", *COLUMN_KEYS)
