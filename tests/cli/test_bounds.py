@@ -143,3 +143,66 @@ def test_a_plan_gives_advice(office, run):
     assert "Noise by n and ε" in run("plan", "study.toml")[1]
     assert "Advice" not in run("plan", "study.toml", "--no-advice")[1]
     assert json.loads(run("plan", "study.toml", "--json")[1])["advice"]["trade"]
+
+
+PERSONS = STUDY.format(head="").replace("n = 2000", "n = 1000").replace(
+    'name = "LogisticRegression"', 'name = "PseudoHuberRegression"\n[persons]\ncolumn = "who"\nrows_per_person = 2'
+).replace('name = "died"\nlabels = ["no", "yes"]', 'name = "cost"')  # fmt: skip
+
+
+def test_persons_and_the_target(office, run):
+    """A study that counts persons: bounds are charged by person, those of the target too, and the certificate names both."""
+    rows = Path("table.csv").read_text().splitlines()
+    Path("persons.csv").write_text(
+        "\n".join(f"{row},{'who,cost' if not k else f'p{k // 2},{k % 97}'}" for k, row in enumerate(rows))
+    )
+    Path("study.toml").write_text(PERSONS)
+    gs.ledger.open_account("sqlite:///ledger.db", "people", gs.Budget(2.0, 1e-6), adjacency="replace-one", unit="person")
+    study = ("--study", "study.toml", "--ledger", "ledger.db#people", "-q")
+    for column in ("income", "cost"):
+        assert run("bounds", "persons.csv", "--column", column, "--range", "-1e6:1e6", "--epsilon", "0.4", *study) == (0, "", "")
+    declared = tomllib.loads(Path("study.toml").read_text())
+    assert declared["target"]["charge"].startswith("2 of account people")
+    code, out, err = run("release", "study.toml", "--data", "persons.csv", "--ledger", "ledger.db#people")
+    assert code == 1, out  # 1,001 persons: the first has one row
+    Path("study.toml").write_text(Path("study.toml").read_text().replace("n = 1000", "n = 1001"))
+    code, out, err = run("release", "study.toml", "--data", "persons.csv", "--ledger", "ledger.db#people")
+    assert (code, err) == (0, "")
+    assert "(released under charge 1)" in out
+    assert "bounds of cost: charge 2" in out
+    assert run("verify", "release.json")[0] == 0
+    tampered = json.loads(Path("release.json").read_text())
+    tampered["plan"]["model"]["target_charge"] = tampered["plan"]["model"]["target_charge"].replace("2 of", "1 of")
+    Path("tampered.json").write_text(json.dumps(tampered))
+    assert run("verify", "tampered.json")[0] == 1
+    forged = Path("study.toml").read_text().replace('charge = "2 of', 'charge = "1 of')
+    Path("forged.toml").write_text(forged)
+    code, _, err = run("release", "forged.toml", "--data", "persons.csv", "--ledger", "ledger.db#people", "--out", "f.json")
+    assert code == 1
+    assert "paid for no bounds of cost" in err
+
+
+def test_what_cannot_be_written_is_refused_before_it_costs(office, refused):
+    for text, message in (
+        ("columns = {income = {}}\n", "cannot be changed safely"),
+        ('[columns.a]\ncolumn = "income"\n[columns.b]\ncolumn = "income"\n', "columns a, b: all read 'income'"),
+        ('[columns.income]\ncolumn = "age"\n', "reads 'age' of the table"),
+    ):
+        Path("odd.toml").write_text(text)
+        line = refused(*ASK, "--study", "odd.toml", "--ledger", "ledger.db#clinic")
+        assert message in line
+    assert len(gs.ledger.account("ledger.db#clinic").entries()) == 1
+
+
+def test_the_study_may_name_the_column_otherwise(office, run):
+    Path("odd.toml").write_text('title = "ü"\r\n[columns.pay]  # what they earn\r\ncolumn = "income"\r\n')
+    assert run(*ASK, "--study", "odd.toml", "--no-ledger", "-q")[0] == 0
+    assert set(tomllib.loads(Path("odd.toml").read_text())["columns"]["pay"]) == {"column", "bounds", "charge"}
+
+
+def test_whoever_is_not_trusted_is_charged_first(office, run):
+    asked = ("bounds", "table.csv", "--column", "ward", "--range", "0:1", "--epsilon", "0.1", "--untrusted")
+    assert run(*asked)[0] == 2
+    code, _, err = run(*asked, "--ledger", "ledger.db#clinic")
+    assert (code, err) == (0, "")  # every entry was replaced, and nothing was told of them
+    assert len(gs.ledger.account("ledger.db#clinic").entries()) == 2

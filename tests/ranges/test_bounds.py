@@ -234,6 +234,21 @@ def test_what_is_no_number_is_one_line_and_shows_nothing(raw):
         assert "\n" not in str(refusal.value)
 
 
+def test_bounds_of_dates_are_days_since_an_origin():
+    days = np.datetime64("2020-01-01") + np.arange(1000).astype("timedelta64[D]")
+    texts = [str(day) for day in days]
+    seeded = {"limits": (0, 5000), "origin": "2020-01-01", "budget": gs.Budget(5.0)}
+    found = [ask({"since": raw}, "since", generator=np.random.default_rng(0), **seeded) for raw in (days, texts)]
+    assert found[0].values == found[1].values
+    assert 0 <= found[0].bounds[0] < 100
+    assert 900 < found[0].bounds[1] < 1100
+    assert found[0].to_column(origin="2020-01-01").values(["2020-06-01"]).tolist() == [152.0]
+    with pytest.raises(gs.DomainError, match="name an origin"):
+        ask({"since": days}, "since")
+    with pytest.raises(gs.ParameterError, match="a date like"):
+        ask({"since": days}, "since", origin="yesterday")
+
+
 def test_levels_are_texts_whole_numbers_or_truth_values():
     random, budget = np.random.default_rng(0), gs.Budget(9.0, 1e-3)
     broken = pa.Array.from_buffers(pa.string(), 1, [None, *map(pa.py_buffer, (np.array([0, 1], np.int32).tobytes(), b"\xff"))])

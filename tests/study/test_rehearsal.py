@@ -9,7 +9,7 @@ import gibbsafe as gs
 from gibbsafe.study.advice import advise
 from gibbsafe.study.declaration import Study
 from gibbsafe.study.rehearsal import JUDGED, _loss, _released, rehearse
-from gibbsafe.study.shapes import made_up_columns, made_up_response
+from gibbsafe.study.shapes import made_up_columns, made_up_response, true_parameter
 
 STUDY = {
     "n": 3000,
@@ -77,6 +77,20 @@ def test_other_models_are_rehearsed(model, target):
     found = rehearse(study(**options), epsilons=[2.0], repeats=2, rows=400)
     assert np.isfinite(found.losses).all()
     assert found.loss in ("mean absolute error", "share of wrong labels")
+
+
+def test_made_up_responses_lie_inside_the_targets_bounds():
+    options = {"model": {"name": "PseudoHuberRegression", "width": 50.0}, "target": {"name": "z", "bounds": [400, 3000]}}
+    declared = study(**options)
+    model, random = declared.model(), np.random.default_rng(0)
+    columns = made_up_columns(declared.columns, 2000, random)
+    truth = true_parameter(model, columns, 1.0, random, declared.target)
+    responses = made_up_response(model, columns, truth, random, declared.target)
+    assert 400 < responses.min() < 1700 < responses.max() < 3000
+    assert 40 < np.std(model.encode_features(columns) @ model.from_original(truth[None])[0]) < 60  # effect 1, in widths
+    narrow = replace(declared, target=replace(declared.target, bounds=(0.0, 8.0)))
+    truth = true_parameter(model, columns, 1.0, random, narrow.target)
+    assert np.ptp(made_up_response(model, columns, truth, random, narrow.target)) < 20
 
 
 def test_models_without_a_predictor_are_refused():

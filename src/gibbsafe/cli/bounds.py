@@ -28,6 +28,7 @@ def bounds(
     epsilon: Annotated[float, typer.Option(help="ε of everything that is released here.")],
     delta: Annotated[float, typer.Option(help="δ of it.")] = 0.0,
     quantiles: Annotated[str, typer.Option(help="Which quantiles, between 0 and 1.")] = "0.01,0.99",
+    origin: Annotated[str | None, typer.Option(help="Of dates: days are counted from it; by default the study's.")] = None,
     per_decade: Annotated[int, typer.Option(help="Round numbers per power of ten: 90, 20 or 10.")] = 90,
     other: Annotated[str, typer.Option(help="With --levels: the level for all other values.")] = "other",
     adjacency: Annotated[str | None, typer.Option(help="replace-one or add-remove; by default the account's.")] = None,
@@ -70,7 +71,7 @@ def bounds(
         raise typer.BadParameter("--untrusted needs --ledger, and excludes --show-values: refusals would show what records hold")
     if study is not None:
         require_room(study, column, levels=levels)
-    stated = _Stated.of(study)
+    stated = _Stated.of(study, column)
     common = {
         "adjacency": adjacency,
         "ledger": stated.account(ledger, anchor, no_ledger=no_ledger),
@@ -88,9 +89,8 @@ def bounds(
             found = private_levels(table, column, budget, other=other, **common)  # type: ignore[arg-type]
         else:
             asked = _numbers("quantiles", quantiles, ",")
-            found = private_bounds(
-                table, column, _range(limits or ""), budget, quantiles=asked, per_decade=per_decade, **common  # type: ignore[arg-type]
-            )  # fmt: skip
+            options = {"quantiles": asked, "per_decade": per_decade, "origin": origin or stated.origin, **common}
+            found = private_bounds(table, column, _range(limits or ""), budget, **options)  # type: ignore[arg-type]
     _tell(found, study, as_json=as_json, quiet=quiet)
 
 
@@ -136,20 +136,24 @@ class _Stated:
     persons: str | None = None
     rows_per_person: int = 1
     csv_format: CsvFormat | None = None
+    origin: str | None = None
 
     @classmethod
-    def of(cls, study: Path | None) -> _Stated:
+    def of(cls, study: Path | None, column: str) -> _Stated:
         from gibbsafe.study.columns import read_table
         from gibbsafe.study.declaration import read_account, read_anchor, read_csv_format, read_persons, read_text, read_toml
+        from gibbsafe.study.writing import place_of
 
         if study is None:
             return cls()
         document, folder = read_toml(study), study.parent
         ledger = read_table(document, "ledger", None)
-        column, rows = read_persons(document)
+        person, rows = read_persons(document)
+        origin = place_of(document, column)[1].get("origin")
         return cls(
             read_account(ledger, folder), read_anchor(ledger, folder), read_text("ledger.dataset", ledger.get("dataset")),
-            column, rows, read_csv_format(read_table(document, "csv", ("delimiter", "encoding", "decimal"))),
+            person, rows, read_csv_format(read_table(document, "csv", ("delimiter", "encoding", "decimal"))),
+            None if origin is None else str(origin),
         )  # fmt: skip
 
     def account(self, reference: str | None, anchor: str | None, *, no_ledger: bool) -> Account | None:

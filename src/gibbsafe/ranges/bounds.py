@@ -12,6 +12,7 @@ from gibbsafe._types import JSON
 from gibbsafe._validate import fail, open_probability
 from gibbsafe.data.files import CsvFormat
 from gibbsafe.domains.column import Column
+from gibbsafe.domains.dates import origin_of
 from gibbsafe.ledger import Account
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
 from gibbsafe.ranges.candidates import check_range, round_numbers
@@ -100,6 +101,7 @@ def private_bounds(
     dataset: str | None = None,
     rows_per_person: int = 1,
     persons: object = None,
+    origin: str | None = None,
     per_decade: int = 90,
     on_invalid: str = "error",
     untrusted: bool = False,
@@ -123,6 +125,7 @@ def private_bounds(
         key, dataset: name of the charge, by default the question's hash; id of the data set, if the account is bound to one.
         rows_per_person, persons: the unit of privacy is a person, of whom so many rows count at most: the price is that of all of
             them. ``persons`` is the column that identifies them, or one identifier per row.
+        origin: for a column of dates: range, quantiles and bounds are days since that date, as in a study's column.
         per_decade: how many round numbers per power of ten may be released, 90, 20 or 10; fewer of them need fewer records.
         on_invalid: ``"error"`` refuses entries that are no numbers, ``"replace"`` leaves them out, as missing ones are.
         untrusted: whoever asks is not trusted with refusals: the charge comes before a record is decoded, entries are replaced.
@@ -140,11 +143,14 @@ def private_bounds(
     asked = _check_quantiles(quantiles)
     payer, source = Payer(ledger, key, dataset, untrusted), OneColumn(data, column, csv_format, rows_per_person, persons)
     relation, invalid = adjacency_of(adjacency, payer.account), payer.on_invalid(on_invalid)
+    origin = None if origin is None else origin_of("origin", origin)
     each, guarantee = price_of_each(budget, len(asked), relation)
     candidates = round_numbers(low, high, per_decade)
     about = {"what": "bounds", "column": column, "range": [low, high], "quantiles": list(asked), "per_decade": per_decade,
-             "rows_per_person": rows_per_person, "epsilon": budget.epsilon, "delta": budget.delta}  # fmt: skip
-    paid = payer.pay(lambda: Ranks.of(read_numbers(source, invalid), candidates), guarantee, source.unit, about, generator)
+             "rows_per_person": rows_per_person, "origin": origin, "epsilon": budget.epsilon, "delta": budget.delta}  # fmt: skip
+    paid = payer.pay(
+        lambda: Ranks.of(read_numbers(source, invalid, origin), candidates), guarantee, source.unit, about, generator
+    )
     row = price_of_row(each, rows_per_person)
     values = tuple(float(draw_quantile(quantile_law(paid.found, q, row, relation), candidates, paid.random)[0]) for q in asked)
     return PrivateBounds(

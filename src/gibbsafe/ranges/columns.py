@@ -72,14 +72,18 @@ def _stored(kind: Any) -> Any:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def read_numbers(column: OneColumn, on_invalid: str) -> Iterator[Floats]:
-    """Yield a column's numbers, missing ones as NaN; a column of texts is refused, by its type."""
+def read_numbers(column: OneColumn, on_invalid: str, origin: str | None = None) -> Iterator[Floats]:
+    """Yield a column's numbers, or with an origin its dates as days; missing ones as NaN. Texts are refused, by their type."""
     import pyarrow as pa
 
-    for raw, _ in column.pieces(Column(column.name), on_invalid):
+    declared = Column(column.name, origin=origin)
+    for raw, _ in column.pieces(declared, on_invalid):
         kind = _stored(raw.type)
+        if origin is not None:
+            yield declared.numbers(raw.cast(kind), on_invalid)
+            continue
         if pa.types.is_temporal(kind):
-            raise DomainError(f"column {column.name!r}: holds {kind}, and bounds are those of numbers; make it days since a date")
+            raise DomainError(f"column {column.name!r}: holds {kind}; name an origin, a date from which days are counted")
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)):
             raise DomainError(
                 f"column {column.name!r}: holds {kind}, and bounds are those of numbers; ask for its levels instead"

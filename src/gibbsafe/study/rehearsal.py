@@ -13,6 +13,7 @@ from scipy.stats import t as student
 from gibbsafe._plotting import panels, require_picture
 from gibbsafe._types import JSON, Floats, Values
 from gibbsafe._validate import count, fail, positive
+from gibbsafe.domains.encoding import Design
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.models.capabilities import PredictsProbabilities
 from gibbsafe.models.linear.predictor import LinearModel
@@ -42,6 +43,7 @@ class Rehearsal:
         estimates: per ε, repeat and parameter, in the table's units: means of what was released.
         intervals: per ε and parameter (low, high) of the first repeat, 90 % for the true parameter; NaN where there is none.
         losses: per ε and repeat.
+        reach: per parameter how far its column goes, from one declared end to the other: pictures show coefficients times that.
     """
 
     epsilons: tuple[float, ...]
@@ -55,13 +57,17 @@ class Rehearsal:
     loss: str
     rows: int
     note: str
+    reach: Floats
 
     def expected(self) -> list[tuple[float, float, float]]:
-        """Return per ε the mean loss, and between which ends that of one more release lies, 19 times in 20 (Student's t)."""
+        """Return per ε the mean loss, and between which ends that of one more release lies, 19 times in 20 (Student's t).
+
+        No loss is below 0, and no interval reaches there.
+        """
         k = self.losses.shape[1]
         reach = float(student.ppf((1 + LEVEL) / 2, k - 1)) * np.sqrt(1 + 1 / k) * self.losses.std(axis=1, ddof=1)
         means = self.losses.mean(axis=1)
-        return [(float(m), float(m - r), float(m + r)) for m, r in zip(means, reach, strict=True)]
+        return [(float(m), max(float(m - r), 0.0), float(m + r)) for m, r in zip(means, reach, strict=True)]
 
     def to_dict(self) -> JSON:
         """Return plain data."""
@@ -91,24 +97,16 @@ class Rehearsal:
         }
 
     def draw(self, path: Path | str, *, force: bool = False) -> None:
-        """Draw coefficients with their intervals, and the loss, against ε."""
-        shown = list(range(min(len(self.parameters), MOST_SHOWN)))
+        """Draw the first release's coefficients with their intervals, and the loss of all, against ε."""
         require_picture(path, force=force)
         with panels(path, 1, 2, width=11.0, height=4.4, force=force) as axes:
             left, right = axes[0]
             places = np.arange(len(self.epsilons))
-            for j in shown:
-                at = places + (j - len(shown) / 2) * 0.1
-                middle = self.estimates[:, :, j].mean(axis=1)
-                ends = np.abs(
-                    np.where(np.isfinite(self.intervals[:, j]), self.intervals[:, j], middle[:, None]) - middle[:, None]
-                ).T
-                bars = left.errorbar(at, middle, yerr=ends, fmt="o", capsize=2, label=self.parameters[j])
-                left.axhline(self.truth[j], linestyle=":", linewidth=1, color=bars[0].get_color())
-            left.set_ylabel("coefficient, 90 % interval (dotted: truth)")
-            left.legend(fontsize=8)
+            self._draw_coefficients(left, places)
             means, low, high = np.array(self.expected()).T
-            right.errorbar(places, means, yerr=[means - low, high - means], fmt="o-", capsize=3)
+            right.errorbar(
+                places, means, yerr=[means - low, high - means], fmt="o-", capsize=3, label="one more release, 19 of 20"
+            )
             right.axhline(self.loss_of_truth, linestyle=":", color="0.3", label="true parameter")
             right.axhline(self.loss_of_nothing, linestyle="--", color="0.6", label="knowing nothing")
             right.set_ylabel(f"{self.loss} on fresh rows")
@@ -116,6 +114,21 @@ class Rehearsal:
             for each in (left, right):
                 each.set_xticks(places, [f"{epsilon:g}" for epsilon in self.epsilons])
                 each.set_xlabel("ε")
+
+    def _draw_coefficients(self, axes: Any, places: Any) -> None:
+        shown = range(min(len(self.parameters), MOST_SHOWN))
+        for j in shown:
+            at = places + (j - (len(shown) - 1) / 2) * 0.1
+            middle = self.estimates[:, 0, j]
+            known = np.isfinite(self.intervals[:, j])
+            ends = np.where(known, self.intervals[:, j], middle[:, None])
+            bars = np.maximum([middle - ends[:, 0], ends[:, 1] - middle], 0.0) * self.reach[j]
+            drawn = axes.errorbar(at, middle * self.reach[j], yerr=bars, fmt="o", capsize=2, label=self.parameters[j])
+            axes.plot(at, np.full(len(at), self.truth[j] * self.reach[j]), "_", markersize=12, color=drawn[0].get_color())
+        axes.axhline(0.0, linewidth=0.8, color="0.8", zorder=0)
+        axes.set_title("90 % intervals of one release; dashes: truth", fontsize=9)
+        axes.set_ylabel("coefficient × range of its column")
+        axes.legend(fontsize=8)
 
 
 def rehearse(
@@ -136,7 +149,7 @@ def rehearse(
         epsilons: by default a quarter of the study's ε to four times it.
         rows: by default the study's n (at most 100,000; 10,000 under add-remove).
         repeats: made-up tables for every ε, 2 or more; their spread is the stated error.
-        effect: standard deviation of the true predictor (of log odds, say).
+        effect: standard deviation of the true predictor, of log odds or in the model's unit of the response.
         seed: of all simulations.
     """
     model = linear_model(study, "rehearse")
@@ -148,8 +161,8 @@ def rehearse(
         fail("budget", study.budget, "a proved one")
     random = np.random.default_rng(count("seed", seed, least=0))
     fresh = made_up_columns(study.columns, JUDGED, random)
-    truth = true_parameter(model, fresh, effect, random)
-    answers = made_up_response(model, fresh, truth, random)
+    truth = true_parameter(model, fresh, effect, random, study.target)
+    answers = made_up_response(model, fresh, truth, random, study.target)
     of_n = study.adjacency == Adjacency.REPLACE_ONE
     estimates, intervals, losses = [], [], []
     for epsilon in listed:
@@ -164,8 +177,16 @@ def rehearse(
     note = f"made-up tables of {size:,} rows{fewer}; columns independent and even over what is declared, effect {effect:g}"
     return Rehearsal(
         listed, model.parameter_names, truth, np.array(estimates), np.array(intervals), np.array(losses), least, nothing, name,
-        size, note,
+        size, note, _reach(model),
     )  # fmt: skip
+
+
+def _reach(model: LinearModel) -> Floats:
+    """Return how far each encoded column goes in the table's units; 1 for the intercept."""
+    domain = model.domain
+    assert isinstance(domain, Design)
+    low, high = domain.encoded_ends()
+    return np.concatenate([(high - low) / domain.scale, np.ones(model.parameters - model.dimension)])
 
 
 def _released(study: Study, model: LinearModel, truth: Floats, rows: int, random: np.random.Generator) -> Release:
@@ -173,7 +194,7 @@ def _released(study: Study, model: LinearModel, truth: Floats, rows: int, random
     columns = made_up_columns(study.columns, rows, random)
     target = study.target
     assert target is not None
-    response: Any = made_up_response(model, columns, truth, random)
+    response: Any = made_up_response(model, columns, truth, random, target)
     if target.transform is not None:
         response = INVERSES[target.transform](response)
     people = {} if study.person_column is None else {study.person_column: np.arange(rows)}

@@ -18,6 +18,7 @@ from gibbsafe.models.base import Model
 from gibbsafe.models.capabilities import Simulates
 from gibbsafe.models.linear.classifier import LinearClassifier
 from gibbsafe.models.linear.predictor import LinearModel
+from gibbsafe.models.linear.regressor import LinearRegressor
 from gibbsafe.study.declaration import Study
 
 __all__ = ["linear_model", "made_up_columns", "made_up_response", "true_parameter"]
@@ -58,22 +59,41 @@ def _made_up(column: Column, rows: int, generator: np.random.Generator) -> Value
     return np.asarray(values)
 
 
-def true_parameter(model: LinearModel, columns: JSON, effect: float, generator: np.random.Generator) -> Floats:
-    """Return parameters, in the user's units, whose predictors have standard deviation ``effect``, or what a ball admits."""
+def _unit(model: LinearModel, target: Column | None) -> tuple[float, float]:
+    """Return from where responses are measured, and in which unit: the model's own, or what fits into the target's bounds."""
+    if not isinstance(model, LinearRegressor) or target is None or target.bounds is None:
+        return 0.0, model.parameter_scale
+    low, high = target.interval.low, target.interval.high
+    return (low / 2 + high / 2 if model.intercept else 0.0), min(model.parameter_scale, (high - low) / 8)
+
+
+def true_parameter(
+    model: LinearModel, columns: JSON, effect: float, generator: np.random.Generator, target: Column | None = None
+) -> Floats:
+    """Return parameters, in the user's units, whose predictors spread by ``effect`` units of the response, or what a ball admits.
+
+    Responses lie around the middle of the target's bounds, where it has some.
+    """
     rows = model.encode_features(columns)
+    centre, unit = _unit(model, target)
     direction = generator.choice([-1.0, 1.0], size=model.parameters) * generator.uniform(0.5, 1.0, model.parameters)
     if model.intercept:
         direction[-1] = 0.0
     spread = float((rows @ direction).std())
     # A parameter on a ball must lie inside it; elsewhere the response's own scale is the unit.
-    size = effect * (1.0 if model.ball is None else min(1.0, model.ball / 4))
+    size = effect * (unit if model.ball is None else min(1.0, model.ball / 4))
     scaled = direction * (size / spread if spread > 0 else 0.0)
     if model.ball is not None:
         scaled *= min(1.0, 0.9 * model.ball / max(float(np.linalg.norm(scaled)), 1e-300))
-    return np.asarray(model.to_original(scaled[None])[0])
+    truth = np.asarray(model.to_original(scaled[None])[0])
+    if centre:
+        truth[-1] += centre
+    return truth
 
 
-def made_up_response(model: LinearModel, columns: JSON, truth: Floats, generator: np.random.Generator) -> Values:
+def made_up_response(
+    model: LinearModel, columns: JSON, truth: Floats, generator: np.random.Generator, target: Column | None = None
+) -> Values:
     """Return responses: from the likelihood where there is one, else logistic labels, or the predictor with unit noise."""
     features = model.encode_features(columns)
     rows = len(features)
@@ -83,4 +103,4 @@ def made_up_response(model: LinearModel, columns: JSON, truth: Floats, generator
     if isinstance(model, LinearClassifier):
         chosen: Any = model.labels
         return np.where(generator.random(rows) < expit(predictor), np.array([chosen[1]]), np.array([chosen[0]]))
-    return np.asarray(predictor + model.parameter_scale * generator.standard_normal(rows))
+    return np.asarray(predictor + _unit(model, target)[1] * generator.standard_normal(rows))

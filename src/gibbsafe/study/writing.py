@@ -14,7 +14,7 @@ from gibbsafe.errors import GibbsafeError, ParameterError
 from gibbsafe.study.columns import COLUMN_KEYS
 from gibbsafe.study.declaration import read_toml
 
-__all__ = ["require_room", "with_declaration", "write_declaration"]
+__all__ = ["place_of", "require_room", "with_declaration", "write_declaration"]
 
 #: What a column must not say yet.
 DECLARED = ("bounds", "levels", "levels_file", "charge")
@@ -25,7 +25,7 @@ def _toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")
 
 
-def _place(study: Document, column: str) -> tuple[list[str], Document]:
+def place_of(study: Document, column: str) -> tuple[list[str], Document]:
     """Return which table of the study declares a column of the data, and what it says already."""
     target = study.get("target")
     if isinstance(target, dict) and target.get("column", target.get("name")) == column:
@@ -46,7 +46,7 @@ def _place(study: Document, column: str) -> tuple[list[str], Document]:
 def require_room(path: Path, column: str, *, levels: bool = False) -> None:
     """Refuse, before anything is spent, a study in which the column has bounds or levels already, or could not be written."""
     document = read_toml(path)
-    where, table = _place(document, column)
+    where, table = place_of(document, column)
     if where == ["target"] and (levels or "labels" in table or "column" in table):
         raise ParameterError(
             f"{path}: {column!r} is the target, of which only bounds of a number can be released under its own name"
@@ -78,7 +78,7 @@ def with_declaration(text: str, where: Sequence[str], declaration: JSON) -> str:
 
 def _changed(path: Path, before: Document, column: str, declaration: JSON) -> str:
     """Return the new text: it says what the old one did, and the declaration; or refuse."""
-    where, table = _place(before, column)
+    where, table = place_of(before, column)
     with path.open(encoding="utf-8-sig", newline="") as file:
         text = with_declaration(file.read().replace("\r\n", "\n"), where, declaration)
     changed = {**table, **declaration}
@@ -101,4 +101,4 @@ def write_declaration(path: Path, column: str, declaration: JSON) -> str:
     """Write released bounds or levels into a study; return under which header."""
     before = read_toml(path)
     write_whole(path, _changed(path, before, column, declaration).encode(), force=True)
-    return ".".join(_place(before, column)[0])
+    return ".".join(place_of(before, column)[0])
