@@ -165,6 +165,12 @@ def test_levels_refuse_in_one_line(table, column, budget, message):
         gs.private_levels(table, column, budget)
 
 
+@pytest.mark.parametrize("other", ["", None, 3.5, ["a"]])
+def test_the_catch_all_is_a_level(table, other):
+    with pytest.raises(gs.ParameterError, match=r"other = .*: must be a level"):
+        gs.private_levels(table, "ward", gs.Budget(1.0, 1e-6), other=other)
+
+
 # -- persons, the untrusted, and odd columns ------------------------------------------------------------------------------
 
 

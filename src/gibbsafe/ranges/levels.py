@@ -105,6 +105,8 @@ def private_levels(
     """
     if not isinstance(budget, Budget):
         fail("budget", budget, "a gibbsafe.Budget")
+    if not isinstance(other, str | int) or other == "":
+        fail("other", other, "a level: a text that is not empty, or a whole number")
     payer, source = Payer(ledger, key, dataset, untrusted), OneColumn(data, column, csv_format, rows_per_person, persons)
     relation = adjacency_of(adjacency, payer.account)
     guarantee = whole_price(budget, relation)
