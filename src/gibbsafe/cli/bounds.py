@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,34 +16,37 @@ if TYPE_CHECKING:
     from gibbsafe.ranges import PrivateBounds, PrivateLevels
 
 
+Range = Annotated[str | None, typer.Option("--range", help="Public LOW:HIGH to look in, like -1e9:1e9.")]
+Levels = Annotated[bool, typer.Option("--levels", help="Release which values of a category are common; needs --delta.")]
+Origin = Annotated[str | None, typer.Option(help="Of dates: days are counted from it; by default the study's.")]
+Ledger = Annotated[str | None, typer.Option(help="Account to charge, URL#account; by default the study's.")]
+Persons = Annotated[str | None, typer.Option(help="Column that identifies persons; by default the study's.")]
+Rows = Annotated[int | None, typer.Option(min=1, help="Rows of a person that count; by default the study's, or 1.")]
+Untrusted = Annotated[bool, typer.Option("--untrusted", help="Charge before a record is decoded, replace invalid entries.")]
+
+
 @app.command("bounds")
 def bounds(
     table: Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Arrow or NumPy.")],
     *,
     column: Annotated[str, typer.Option(help="The column.")],
-    limits: Annotated[str | None, typer.Option("--range", help="Public LOW:HIGH to look in, like -1e9:1e9.")] = None,
-    levels: Annotated[
-        bool, typer.Option("--levels", help="Release which values of a category are common; needs --delta.")
-    ] = False,
+    limits: Range = None,
+    levels: Levels = False,
     epsilon: Annotated[float, typer.Option(help="ε of everything that is released here.")],
     delta: Annotated[float, typer.Option(help="δ of it.")] = 0.0,
     quantiles: Annotated[str, typer.Option(help="Which quantiles, between 0 and 1.")] = "0.01,0.99",
-    origin: Annotated[str | None, typer.Option(help="Of dates: days are counted from it; by default the study's.")] = None,
+    origin: Origin = None,
     per_decade: Annotated[int, typer.Option(help="Round numbers per power of ten: 90, 20 or 10.")] = 90,
     other: Annotated[str, typer.Option(help="With --levels: the level for all other values.")] = "other",
     adjacency: Annotated[str | None, typer.Option(help="replace-one or add-remove; by default the account's.")] = None,
     study: Annotated[Path | None, typer.Option(help="Write them into this study file, with the charge.")] = None,
-    ledger: Annotated[str | None, typer.Option(help="Account to charge, URL#account; by default the study's.")] = None,
+    ledger: Ledger = None,
     no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Charge nobody: you keep the budget by yourself.")] = False,
     anchor: Anchor = None,
     key: Annotated[str | None, typer.Option(help="Name of the charge; by default the question's hash.")] = None,
-    persons: Annotated[str | None, typer.Option(help="Column that identifies persons; by default the study's.")] = None,
-    rows_per_person: Annotated[
-        int | None, typer.Option(help="Rows of a person that count; by default the study's, or 1.")
-    ] = None,
-    untrusted: Annotated[
-        bool, typer.Option("--untrusted", help="Charge before a record is decoded, replace invalid entries.")
-    ] = False,
+    persons: Persons = None,
+    rows_per_person: Rows = None,
+    untrusted: Untrusted = False,
     dataset: Annotated[str | None, typer.Option(help="Id of the data set, if the account is bound to one.")] = None,
     show_values: Annotated[bool, typer.Option("--show-values", help="Let refusals name values: for the curator only.")] = False,
     as_json: Json = False,
@@ -63,35 +66,28 @@ def bounds(
     from gibbsafe.errors import showing_values
     from gibbsafe.privacy import Budget
     from gibbsafe.ranges import private_bounds, private_levels
-    from gibbsafe.study.writing import require_room
 
-    if levels == (limits is not None):
-        raise typer.BadParameter("name --range LOW:HIGH for the bounds of a number, or --levels for a category")
-    if untrusted and (show_values or ledger is None):
-        raise typer.BadParameter("--untrusted needs --ledger, and excludes --show-values: refusals would show what records hold")
-    if study is not None:
-        require_room(study, column, levels=levels)
-    stated = _Stated.of(study, column)
-    common = {
-        "adjacency": adjacency,
-        "ledger": stated.account(ledger, anchor, no_ledger=no_ledger),
-        "key": key,
-        "dataset": dataset or stated.dataset,
-        "csv_format": stated.csv_format,
-        "persons": persons or stated.persons,
-        "rows_per_person": rows_per_person or stated.rows_per_person,
-        "untrusted": untrusted,
-    }
-    budget = Budget(epsilon, delta)
+    _refuse_misuse(limits, ledger, levels=levels, untrusted=untrusted, shown=show_values)
+    stated = _Stated.of(study, column, levels=levels)
+    common: dict[str, Any] = stated.asked(persons, rows_per_person) | {
+        "adjacency": adjacency, "ledger": stated.account(ledger, anchor, no_ledger=no_ledger), "key": key,
+        "dataset": dataset or stated.dataset, "untrusted": untrusted,
+    }  # fmt: skip
     found: PrivateBounds | PrivateLevels
     with showing_values(show_values):
-        if levels:
-            found = private_levels(table, column, budget, other=other, **common)  # type: ignore[arg-type]
+        if limits is None:
+            found = private_levels(table, column, Budget(epsilon, delta), other=other, **common)
         else:
-            asked = _numbers("quantiles", quantiles, ",")
-            options = {"quantiles": asked, "per_decade": per_decade, "origin": origin or stated.origin, **common}
-            found = private_bounds(table, column, _range(limits or ""), budget, **options)  # type: ignore[arg-type]
+            common |= {"quantiles": _numbers("quantiles", quantiles, ","), "origin": origin or stated.origin}
+            found = private_bounds(table, column, _range(limits), Budget(epsilon, delta), per_decade=per_decade, **common)
     _tell(found, study, as_json=as_json, quiet=quiet)
+
+
+def _refuse_misuse(limits: str | None, ledger: str | None, *, levels: bool, untrusted: bool, shown: bool) -> None:
+    if levels == (limits is not None):
+        raise typer.BadParameter("name --range LOW:HIGH for the bounds of a number, or --levels for a category")
+    if untrusted and (shown or ledger is None):
+        raise typer.BadParameter("--untrusted needs --ledger, and excludes --show-values: refusals would show what records hold")
 
 
 def _tell(found: PrivateBounds | PrivateLevels, study: Path | None, *, as_json: bool, quiet: bool) -> None:
@@ -139,13 +135,15 @@ class _Stated:
     origin: str | None = None
 
     @classmethod
-    def of(cls, study: Path | None, column: str) -> _Stated:
+    def of(cls, study: Path | None, column: str, *, levels: bool) -> _Stated:
+        """Read it, and refuse a study into which nothing can be written before anything is spent."""
         from gibbsafe.study.columns import read_table
         from gibbsafe.study.declaration import read_account, read_anchor, read_csv_format, read_persons, read_text, read_toml
-        from gibbsafe.study.writing import place_of
+        from gibbsafe.study.writing import place_of, require_room
 
         if study is None:
             return cls()
+        require_room(study, column, levels=levels)
         document, folder = read_toml(study), study.parent
         ledger = read_table(document, "ledger", None)
         person, rows = read_persons(document)
@@ -155,6 +153,11 @@ class _Stated:
             person, rows, read_csv_format(read_table(document, "csv", ("delimiter", "encoding", "decimal"))),
             None if origin is None else str(origin),
         )  # fmt: skip
+
+    def asked(self, persons: str | None, rows_per_person: int | None) -> dict[str, Any]:
+        """Return whose rows are read, and how: as options say, or the study."""
+        rows = self.rows_per_person if rows_per_person is None else rows_per_person
+        return {"csv_format": self.csv_format, "persons": persons or self.persons, "rows_per_person": rows}
 
     def account(self, reference: str | None, anchor: str | None, *, no_ledger: bool) -> Account | None:
         """Return the account to charge, as options or the study say."""

@@ -137,25 +137,44 @@ def private_bounds(
     >>> private_bounds({"x": values}, "x", (-1e9, 1e9), Budget(0.5), generator=np.random.default_rng(1)).bounds
     (2200.0, 220000.0)
     """
-    low, high = check_range(range)
-    if not isinstance(budget, Budget):
-        fail("budget", budget, "a gibbsafe.Budget")
-    asked = _check_quantiles(quantiles)
     payer, source = Payer(ledger, key, dataset, untrusted), OneColumn(data, column, csv_format, rows_per_person, persons)
-    relation, invalid = adjacency_of(adjacency, payer.account), payer.on_invalid(on_invalid)
-    origin = None if origin is None else origin_of("origin", origin)
-    each, guarantee = price_of_each(budget, len(asked), relation)
-    candidates = round_numbers(low, high, per_decade)
-    about = {"what": "bounds", "column": column, "range": [low, high], "quantiles": list(asked), "per_decade": per_decade,
-             "rows_per_person": rows_per_person, "origin": origin, "epsilon": budget.epsilon, "delta": budget.delta}  # fmt: skip
-    paid = payer.pay(
-        lambda: Ranks.of(read_numbers(source, invalid, origin), candidates), guarantee, source.unit, about, generator
-    )
-    row = price_of_row(each, rows_per_person)
-    values = tuple(float(draw_quantile(quantile_law(paid.found, q, row, relation), candidates, paid.random)[0]) for q in asked)
-    return PrivateBounds(
-        column, (low, high), per_decade, asked, values, budget, guarantee, relation, paid.charge, paid.randomness, rows_per_person
-    )
+    invalid, relation = payer.on_invalid(on_invalid), adjacency_of(adjacency, payer.account)
+    asked = _Question(check_range(range), _check_quantiles(quantiles), budget, relation, per_decade, origin)
+    return asked.answer(source, payer, invalid, generator)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Which quantiles are drawn from which candidates at which price: public numbers alone."""
+
+    range: tuple[float, float]
+    quantiles: tuple[float, ...]
+    budget: Budget
+    relation: Adjacency
+    per_decade: int
+    origin: str | None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.budget, Budget):
+            fail("budget", self.budget, "a gibbsafe.Budget")
+        if self.origin is not None:
+            object.__setattr__(self, "origin", origin_of("origin", self.origin))
+
+    def answer(self, source: OneColumn, payer: Payer, on_invalid: str, generator: np.random.Generator | None) -> PrivateBounds:
+        """Charge, read and draw."""
+        each, guarantee = price_of_each(self.budget, len(self.quantiles), self.relation)
+        candidates, rows = round_numbers(*self.range, self.per_decade), source.rows_per_person
+        about = {"what": "bounds", "column": source.name, "range": list(self.range), "quantiles": list(self.quantiles),
+                 "per_decade": self.per_decade, "rows_per_person": rows, "origin": self.origin,
+                 "epsilon": self.budget.epsilon, "delta": self.budget.delta}  # fmt: skip
+        pieces = read_numbers(source, on_invalid, self.origin)
+        paid = payer.pay(lambda: Ranks.of(pieces, candidates), guarantee, source.unit, about, generator)
+        laws = [quantile_law(paid.found, q, price_of_row(each, rows), self.relation) for q in self.quantiles]
+        values = tuple(float(draw_quantile(law, candidates, paid.random)[0]) for law in laws)
+        return PrivateBounds(
+            source.name, self.range, self.per_decade, self.quantiles, values, self.budget, guarantee, self.relation, paid.charge,
+            paid.randomness, rows,
+        )  # fmt: skip
 
 
 def _check_quantiles(quantiles: object) -> tuple[float, ...]:
