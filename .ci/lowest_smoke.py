@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 STUDY = """n = 40
 adjacency = "replace-one"
 draws = 3
+formula = "outcome ~ age*ward + spline(age, knots=[40, 60])"
 [budget]
 epsilon = 1.0
 delta = 1e-6

@@ -20,6 +20,11 @@ NEEDS = {
     ],
     "postgres": ["gibbsafe ledger open postgresql://nobody@localhost/db#a --epsilon 1 --adjacency replace-one"],
     "arviz": ["import gibbsafe as gs; gs.Release.load('release.json').to_arviz()"],
+    "formula": [
+        "import gibbsafe as gs; gs.Study.from_dict({'n': 9, 'adjacency': 'replace-one', 'formula': 'y ~ x', "
+        "'budget': {'epsilon': 1.0}, 'model': {'name': 'LogisticRegression'}, 'columns': {'x': {'bounds': [0, 1]}}, "
+        "'target': {'name': 'y', 'labels': [0, 1]}})"
+    ],
     "accounting": ["import gibbsafe as gs; gs.privacy.to_dp_event(gs.privacy.GaussianDP(1.0))"],
 }
 #: Seconds of processor time within which a missing extra is told: nothing long was begun.

@@ -18,6 +18,7 @@ LAYERS = (
     "errors", "_types", "_version", "_text", "_numerics", "_validate", "_json", "_extras", "_files", "_plotting",
     "randomness", "progress",
     "privacy", "theorems", "domains", "losses", "data", "posteriors", "samplers", "models", "planning", "ledger", "release",
+    "ranges",
     "bounds", "assumptions", "queries", "population",
     "contamination", "audit", "reproduce",
     "estimators", "study", "report", "cli",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         models,
         privacy,
         queries,
+        ranges,
         theorems,
     )
     from gibbsafe.errors import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     )
     from gibbsafe.planning import Plan, plan
     from gibbsafe.privacy import Adjacency, Budget, EstimatedBudget
+    from gibbsafe.ranges import private_bounds, private_levels
     from gibbsafe.release import Release, verify
     from gibbsafe.reproduce.comparison import DataModel, compare_means
     from gibbsafe.study import Study
@@ -63,7 +65,10 @@ __all__ = [
     "models",
     "plan",
     "privacy",
+    "private_bounds",
+    "private_levels",
     "queries",
+    "ranges",
     "showing_values",
     "theorems",
     "verify",
@@ -77,6 +82,7 @@ _HOMES = {
     ),
     "planning": ("Plan", "plan"),
     "privacy": ("Adjacency", "Budget", "EstimatedBudget"),
+    "ranges": ("private_bounds", "private_levels"),
     "release": ("Release", "verify"),
     "reproduce.comparison": ("DataModel", "compare_means"),
     "study": ("Study",),

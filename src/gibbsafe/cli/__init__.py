@@ -3,11 +3,12 @@
 from gibbsafe.cli.application import app, main
 
 from gibbsafe.cli import init, plan, release, query, report, verify, ledger, demo, reproduce  # isort: skip - register on import
-from gibbsafe.cli import audit, compare, estimate, hu, key  # isort: skip - hu adds to reproduce
+from gibbsafe.cli import bounds, rehearse, audit, compare, estimate, hu, key  # isort: skip - hu adds to reproduce
 
 __all__ = [
     "app",
     "audit",
+    "bounds",
     "compare",
     "demo",
     "estimate",
@@ -18,6 +19,7 @@ __all__ = [
     "main",
     "plan",
     "query",
+    "rehearse",
     "release",
     "report",
     "reproduce",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gibbsafe._types import JSON
     from gibbsafe.planning import Plan
     from gibbsafe.planning.estimated import EstimatedClaim
+    from gibbsafe.study.advice import Advice
 
 __all__ = ["describe"]
 
@@ -20,32 +21,78 @@ __all__ = ["describe"]
 @app.command("plan")
 def plan(
     study: Annotated[Path, typer.Argument(help="A study file (.toml), or a plan written earlier (JSON).")],
+    *,
     out: Annotated[Path | None, typer.Option(help="Write the plan as JSON.")] = None,
     force: Force = False,
     as_json: Json = False,
+    advice: Annotated[
+        bool, typer.Option("--advice/--no-advice", help="Say what other columns, row norms, n and ε would buy.")
+    ] = True,
     quiet: Quiet = False,
 ) -> None:
     """Work out the coldest posterior that the budget allows, and what it buys. No data are read.
+
+    For studies of linear models with a public n it also says which column costs most, what a smaller row norm would buy, and
+    how n and ε trade.
 
     Examples:
 
     `gibbsafe plan study.toml`
 
     `gibbsafe plan study.toml --out plan.json --json`
+
+    `gibbsafe plan study.toml --no-advice`
     """
     from gibbsafe._files import write_whole
     from gibbsafe.cli.inputs import load_plan
     from gibbsafe.planning.estimated import EstimatedClaim
 
     planned = load_plan(study)
+    other = _advice(study) if advice and not quiet and study.suffix.lower() == ".toml" else None
     if out is not None:
         write_whole(out, planned.to_json().encode(), force=force, inputs=[study])
     if isinstance(planned, EstimatedClaim):
         _tell_estimated(planned, as_json=as_json, quiet=quiet)
     elif as_json:
-        print_json(describe(planned))
+        print_json(describe(planned) | ({} if other is None else {"advice": other.to_dict()}))
     elif not quiet:
         _show(planned)
+        _show_advice(other)
+
+
+def _advice(study: Path) -> Advice | None:
+    """Return what other numbers would buy; None where nobody can say: other models, a private n, a kinked loss."""
+    from gibbsafe.errors import GibbsafeError
+    from gibbsafe.study import Study
+    from gibbsafe.study.advice import advise
+
+    try:
+        return advise(Study.load(study))
+    except GibbsafeError:
+        return None
+
+
+def _show_advice(advice: Advice | None) -> None:
+    """Show what other numbers would buy, where that was asked for."""
+    from gibbsafe.cli.tables import grid, show
+
+    if advice is None:
+        return
+    here = f"Advice: noise of a prediction {advice.noise:.3g} (linear predictor), for even and independent columns"
+    columns = [(name, str(width), f"{noise:.3g}") for name, width, noise in advice.columns]
+    norms = [(f"{norm:g}", f"{noise:.3g}", f"{share:.0%}") for norm, noise, share in advice.row_norm]
+    budgets = sorted({epsilon for _, epsilon, _ in advice.trade})
+    trade = [
+        (f"{n:,}", *(f"{noise:.3g}" for size, _, noise in advice.trade if size == n))
+        for n in dict.fromkeys(n for n, _, _ in advice.trade)
+    ]
+    show(
+        "\n" + here,
+        grid("Without a column", ("without column", "parameters", "noise"), columns, numbers=(1, 2)),
+        *([grid("A smaller row norm", ("row_norm", "noise", "even rows shortened"), norms, numbers=(0, 1, 2))] if norms else []),
+        grid("Noise by n and ε", ("n", *(f"ε = {epsilon:g}" for epsilon in budgets)), trade, numbers=(0, 1, 2, 3)),
+        *([" • " + "\n • ".join(advice.remarks)] if advice.remarks else []),
+    )
 
 
 def _tell_estimated(planned: EstimatedClaim, *, as_json: bool, quiet: bool) -> None:

@@ -44,7 +44,8 @@ url = "ledger.db"             # a SQLite file beside this one, or postgresql://u
 COLUMNS = """
 # Every column below needs its bounds or its levels; take out what the model shall not use. The keys of a column:
 #   bounds = [low, high]        a number between public bounds; values outside are clipped
-#   transform = "log1p"         with bounds: log(1 + x), for amounts
+#   transform = "log1p"         with bounds: log(1 + x), for amounts; also signed-log, bins with edges, spline with knots
+#   gibbsafe bounds TABLE --column NAME --range LOW:HIGH --epsilon 0.2 --study THIS releases bounds that nobody knows
 #   levels = ["a", "b"]         or a category with these levels, one-hot
 #   other = "b"                 with levels: where values go that are not declared; without it they are refused
 #   missing = 0                 the public value (or level) for missing entries; without it they are refused

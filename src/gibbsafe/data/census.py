@@ -21,7 +21,7 @@ from gibbsafe._types import Values
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.errors import DomainError, GibbsafeError
 
-__all__ = ["Census", "PersonCap", "Unit", "array_rows"]
+__all__ = ["Census", "PersonCap", "Unit", "array_rows", "person_key"]
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class PersonCap:
         if absent.any() and self._on_invalid != "replace":
             row = int(np.argmax(absent))
             raise DomainError("persons: a row has no identifier; every row needs one", private=f"row {row} of its piece")
-        keys = [_digest(name) for name in names]
+        keys = [person_key(name) for name in names]
         before = np.array([self._seen.get(key, 0) for key in keys], dtype=np.int64)
         kept = np.asarray(~absent & (_rank(codes) + before[codes] < self._cap))
         for name, key, count in zip(names, keys, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
@@ -111,7 +111,8 @@ class PersonCap:
         return kept
 
 
-def _digest(name: object) -> bytes:
+def person_key(name: object) -> bytes:
+    """Return a short hash that stands for a person: the same for 1 and 1.0, from piece to piece."""
     return hashlib.blake2b(repr(_plain_name(name)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

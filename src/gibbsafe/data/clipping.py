@@ -8,7 +8,8 @@ import numpy as np
 
 from gibbsafe.data.declared import DeclaredTable
 from gibbsafe.data.sources import batches_of
-from gibbsafe.domains.column import Column, _as_floats, _dictionary
+from gibbsafe.domains.column import Column
+from gibbsafe.domains.entries import dictionary
 
 __all__ = ["count_clipped"]
 
@@ -21,7 +22,7 @@ def count_clipped(table: DeclaredTable) -> dict[str, str]:
     for batch in batches_of(table.source):
         rows += batch.num_rows
         for column in columns:
-            for what, number in _counts(column, batch.column(column.name)).items():
+            for what, number in _counts(column, batch.column(column.source)).items():
                 counts[column.name, what] += number
     changed = {}
     for column in columns:
@@ -33,11 +34,11 @@ def count_clipped(table: DeclaredTable) -> dict[str, str]:
 
 def _counts(column: Column, raw: object) -> dict[str, int]:
     if column.kind == "number":
-        values = _as_floats(raw, column.name)
+        values = column.numbers(raw)
         missing = np.isnan(values)
         low, high = column.bounds or (-np.inf, np.inf)
         return {"clipped": int(((values < low) | (values > high)).sum()), "missing": int(missing.sum())}
-    distinct, positions = _dictionary(raw)
+    distinct, positions = dictionary(raw)
     seen = np.bincount(positions, minlength=len(distinct) + 1)
     known = set(column.levels or ())
     undeclared = sum(int(seen[k]) for k, value in enumerate(distinct) if value is not None and value not in known)

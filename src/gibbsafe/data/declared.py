@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gibbsafe.data.files import CsvFormat, FileTable
-from gibbsafe.data.sources import batches_of, is_table
+from gibbsafe.data.sources import as_table, batches_of, is_table
 from gibbsafe.data.stream import count_rows
 from gibbsafe.domains.column import Column
 from gibbsafe.errors import DomainError
@@ -32,15 +32,18 @@ class DeclaredTable:
     csv_format: CsvFormat = field(default_factory=CsvFormat)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "source", as_table(self.source))
         if isinstance(self.source, str | Path):
             object.__setattr__(self, "source", FileTable(Path(self.source), self.wanted, self.csv_format))
         elif not is_table(self.source) and not hasattr(self.source, "batches"):
-            raise DomainError(f"data: must be a file or a table with the Arrow C stream, not {type(self.source).__name__}")
+            raise DomainError(
+                f"data: must be a file, a dict of columns or a table with the Arrow C stream, not {type(self.source).__name__}"
+            )
 
     @property
     def wanted(self) -> Mapping[str, str]:
         """Every column that is read, and how its text is to be understood."""
-        declared = {column.name: _text_type(column) for column in (*self.raw, *self.prepared)}
+        declared = {column.source: _text_type(column) for column in (*self.raw, *self.prepared)}
         return declared | dict.fromkeys(self.others, "text")
 
     def count_rows(self) -> int | None:
@@ -56,8 +59,8 @@ class DeclaredTable:
             for name in self.wanted:
                 if present.count(name) != 1:
                     raise DomainError(f"column {name!r}: found {present.count(name)} times in the table, must be there once")
-            columns = {column.name: batch.column(column.name) for column in self.raw}
-            columns |= {column.name: _prepare(column, batch.column(column.name), on_invalid) for column in self.prepared}
+            columns = {column.source: batch.column(column.source) for column in self.raw}
+            columns |= {column.name: _prepare(column, batch.column(column.source), on_invalid) for column in self.prepared}
             columns |= {name: batch.column(name) for name in self.others}
             yield pa.RecordBatch.from_pydict(columns)
 
@@ -76,6 +79,8 @@ class DeclaredTable:
 
 
 def _text_type(column: Column) -> str:
+    if column.origin is not None:
+        return "text"
     if column.kind == "number" or column.levels is None:
         return "number"
     first = column.levels[0]

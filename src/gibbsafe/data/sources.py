@@ -1,8 +1,10 @@
-"""Where records come from: a pair of arrays, or any table that speaks the Arrow C stream (pandas, polars, DuckDB, PyArrow)."""
+"""Where records come from: a pair of arrays, or any table that speaks the Arrow C stream (pandas, polars, DuckDB, PyArrow),
+or a dict of columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,10 @@ import numpy.typing as npt
 from gibbsafe._types import JSON, Values
 from gibbsafe.domains.column import Column
 from gibbsafe.domains.numbers import as_numbers
-from gibbsafe.errors import DomainError
+from gibbsafe.errors import DomainError, guarded
 
 __all__ = [
+    "as_table",
     "batches_of",
     "is_table",
     "read_columns",
@@ -29,6 +32,51 @@ __all__ = [
 def is_table(data: object) -> bool:
     """Whether the data are a table with named columns, by the Arrow C stream."""
     return hasattr(data, "__arrow_c_stream__")
+
+
+def as_table(data: object) -> object:
+    """Return what speaks the Arrow C stream for a dict of columns and a Polars LazyFrame; anything else as it is.
+
+    >>> as_table({"age": [61, 80]}).num_rows
+    2
+    """
+    if is_table(data) or hasattr(data, "batches"):
+        return data
+    if isinstance(data, Mapping):
+        return guarded(lambda: _from_columns(data), "data: not columns of one length by name")
+    if type(data).__name__ == "LazyFrame" and hasattr(data, "collect"):
+        lazy: Any = data
+        return guarded(lazy.collect, "data: the LazyFrame cannot be collected")
+    return data
+
+
+def _from_columns(data: Mapping[Any, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.table(
+        {str(name): values if hasattr(values, "type") else _one_column(str(name), values) for name, values in data.items()}
+    )
+
+
+def _one_column(name: str, values: Any) -> Any:
+    """Return a list or an array as an Arrow column; whole numbers that fit no machine word become floats."""
+    import pyarrow as pa
+
+    listed = values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind == "O" else values
+    try:
+        return pa.array(listed)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        if not all(entry is None or isinstance(entry, int | float | np.integer | np.floating) for entry in listed):
+            raise DomainError(f"column {name!r}: holds entries of several types; give each column one") from None
+    return pa.array([None if entry is None else _as_float(entry) for entry in listed], type=pa.float64())
+
+
+def _as_float(number: Any) -> float:
+    """Return the nearest double, an infinity for what is larger than all."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def require_readable(data: object) -> None:
@@ -52,9 +100,34 @@ def batches_of(data: object, on_invalid: str = "error") -> Iterator[Any]:
     reader = _reader(data, ())
     import pyarrow as pa
 
-    yield pa.RecordBatch.from_pylist([], schema=reader.schema)
+    yield pa.RecordBatch.from_pylist([], schema=pa.schema([(field.name, _plain_type(field.type)) for field in reader.schema]))
     for batch in reader:
-        yield readable_text(batch) if on_invalid == "replace" else batch
+        plain = _without_views(batch)
+        yield readable_text(plain) if on_invalid == "replace" else plain
+
+
+def _plain_type(kind: Any) -> Any:
+    """Return the type of plain texts for those that Polars keeps as views, also inside a category; other types as they are."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _plain_type(kind.value_type), kind.ordered)
+    return pa.string() if pa.types.is_string_view(kind) else kind
+
+
+def _without_views(batch: Any) -> Any:
+    """Return the batch with texts as all of PyArrow reads them."""
+    import pyarrow as pa
+
+    def plain(column: Any) -> Any:
+        kind = _plain_type(column.type)
+        if kind == column.type:
+            return column
+        if pa.types.is_dictionary(kind):
+            return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(kind.value_type), ordered=kind.ordered)
+        return column.cast(kind)
+
+    return pa.RecordBatch.from_arrays([plain(column) for column in batch.columns], names=batch.schema.names)
 
 
 def readable_text(batch: Any) -> Any:
@@ -88,7 +161,7 @@ def read_records(
     if is_table(data):
         if columns is None:
             return _read_table(data, feature_names, target, on_invalid)
-        names = tuple(column.name for column in columns)
+        names = tuple(dict.fromkeys(column.source for column in columns))
         raw = _columns(data, (*names, target))
         return {name: raw[name] for name in names}, _plain(raw[target])
     if not isinstance(data, tuple | list) or len(data) != 2:
@@ -98,7 +171,7 @@ def read_records(
 
 def read_columns(table: object, columns: Sequence[Column]) -> JSON:
     """Return the declared columns of a table as Arrow columns by name; others are ignored."""
-    return _columns(table, tuple(column.name for column in columns))
+    return _columns(table, tuple(dict.fromkeys(column.source for column in columns)))
 
 
 def read_states(data: object, names: tuple[str, ...] | None) -> list[Any]:

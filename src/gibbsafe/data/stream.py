@@ -15,7 +15,7 @@ from gibbsafe.data.sources import batches_of, is_table
 from gibbsafe.data.spool import DEFAULT_MEMORY, Spool
 from gibbsafe.errors import DomainError
 
-__all__ = ["check_count", "count_rows", "encode_records"]
+__all__ = ["check_count", "count_rows", "encode_records", "persons_of"]
 
 #: Most rows of a piece, and the share of the memory limit that its numbers may take.
 MOST_ROWS = 65_536
@@ -38,7 +38,7 @@ def encode_records(
     spool, total = Spool(memory), 0
     for piece in _pieces(data, memory, options.on_invalid):
         last = total + piece.num_rows
-        names = _persons(piece, persons, total) if unit.of_persons else None
+        names = persons_of(piece, persons, total) if unit.of_persons else None
         try:
             block = census.admit(model.encode(piece, options), piece.num_rows, names)
         except DomainError as error:
@@ -93,7 +93,7 @@ def _pieces(data: object, memory: int | None, on_invalid: str) -> Iterator[Any]:
         yield schema.empty_table()
 
 
-def _persons(piece: Any, persons: Any, first: int) -> Values | None:
+def persons_of(piece: Any, persons: Any, first: int) -> Values | None:
     """Return the identifiers of a piece: a column of it, or the same rows of an array beside it."""
     if persons is None:
         return None

@@ -17,17 +17,30 @@ import numpy.typing as npt
 
 from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import choice, fail, real
+from gibbsafe.domains.charges import ReleasedFact, check_charge
+from gibbsafe.domains.dates import days_since, origin_of, read_dates
+from gibbsafe.domains.entries import as_floats, dictionary
 from gibbsafe.domains.interval import Interval
 from gibbsafe.domains.labels import Categories
-from gibbsafe.domains.numbers import as_numbers
+from gibbsafe.domains.transforms import (
+    CURVES,
+    EXPANSIONS,
+    bin_names,
+    bins,
+    check_degree,
+    check_points,
+    polynomials,
+    spline,
+    spline_width,
+)
 from gibbsafe.errors import DomainError
 
-__all__ = ["Column", "check_names", "no_features", "no_target", "only_numbers"]
+__all__ = ["Column", "check_names", "no_charges", "no_expansions", "no_features", "no_target", "only_numbers"]
 
 Level: TypeAlias = str | int | float | bool
 
 KINDS = ("number", "category", "label")
-TRANSFORMS = ("log1p",)
+TRANSFORMS = (*CURVES, *EXPANSIONS)
 SCALES = ("centred", "unit")
 
 
@@ -40,10 +53,18 @@ class Column:
         kind: ``"number"``, ``"category"`` (one-hot as a feature) or ``"label"`` (outcomes of a target, the positive one last).
         bounds: (low, high) of a number, in the table's units, before the transform.
         levels: the declared values of a category or label.
-        transform: ``"log1p"`` takes log(1 + x) after clipping to the bounds; bounds must then be above −1.
+        transform: after clipping to the bounds. ``"log1p"`` takes log(1 + x), with bounds above −1; ``"signed-log"`` takes
+            sign(x)·log(1 + |x|); ``"bins"`` makes a column of 0 and 1 per bin between declared ``edges``, ``"spline"`` cubic
+            B-splines with declared inner ``knots``, ``"poly"`` polynomials that are orthogonal over declared ``nodes``: all as
+            features of linear models.
         other: the level to which undeclared values go; without it they are refused.
         missing: the public value (a number, or a level) that stands for missing entries; without it they are refused.
         scale: how linear models map a number: ``"centred"`` to [−1, 1], ``"unit"`` to [0, 1].
+        edges, knots, nodes: of bins, splines and polynomials, in increasing order inside the bounds.
+        degree: the highest of polynomials, below the number of nodes.
+        origin: of dates, which are read as days since then; bounds and missing may be dates, too.
+        column: the table's column that is read, where the name is another: one column may be declared several times.
+        charge: under which charge of a ledger the bounds or levels were released; None where they are public.
 
     >>> Column("income", bounds=(0, 99), transform="log1p").values([0.0, 1e9]).round(3)
     array([0.   , 4.605])
@@ -59,10 +80,21 @@ class Column:
     other: Level | None = None
     missing: Level | None = None
     scale: str = "centred"
+    edges: tuple[float, ...] | None = None
+    knots: tuple[float, ...] | None = None
+    nodes: tuple[float, ...] | None = None
+    degree: int | None = None
+    origin: str | None = None
+    column: str | None = None
+    charge: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             fail("column name", self.name, "a text that is not empty")
+        if self.column is not None and (not isinstance(self.column, str) or not self.column):
+            fail(self._of("column"), self.column, "the name of a column of the table")
+        if self.charge is not None:
+            check_charge(self._of("charge"), self.charge)
         choice(self._of("kind"), self.kind, KINDS)
         choice(self._of("scale"), self.scale, SCALES)
         if self.kind == "number":
@@ -77,22 +109,48 @@ class Column:
         for field in ("levels", "other"):
             if getattr(self, field) is not None:
                 fail(self._of(field), getattr(self, field), "left out for a number; levels make a category")
+        if self.origin is not None:
+            object.__setattr__(self, "origin", origin_of(self._of("origin"), self.origin))
         if self.bounds is not None:
             if not isinstance(self.bounds, tuple | list) or len(self.bounds) != 2:
                 fail(self._of("bounds"), self.bounds, "a pair [low, high]")
-            low, high = (real(self._of("bounds"), end) for end in self.bounds)
+            low, high = (real(self._of("bounds"), self._undated("bounds", end)) for end in self.bounds)
             if not low < high or not math.isfinite(high - low):
                 fail(self._of("bounds"), [low, high], "a pair [low, high] with low < high and a finite difference")
             object.__setattr__(self, "bounds", (low, high))
-        if self.transform is not None:
-            choice(self._of("transform"), self.transform, TRANSFORMS)
-            if self.bounds is None or self.bounds[0] <= -1:
-                fail(self._of("transform"), self.transform, "with bounds above -1, so that log(1 + x) exists")
+        self._check_transform()
         if self.missing is not None:
-            object.__setattr__(self, "missing", real(self._of("missing"), self.missing))
+            object.__setattr__(self, "missing", real(self._of("missing"), self._undated("missing", self.missing)))
+
+    def _undated(self, field: str, value: Any) -> Any:
+        """Return a date as days since the origin, where there is one."""
+        return value if self.origin is None else days_since(self._of(field), value, self.origin)
+
+    def _check_transform(self) -> None:
+        transform = self.transform
+        if transform is not None:
+            choice(self._of("transform"), transform, TRANSFORMS)
+            if transform == "log1p" and (self.bounds is None or self.bounds[0] <= -1):
+                fail(self._of("transform"), transform, "with bounds above -1, so that log(1 + x) exists")
+            if self.bounds is None:
+                fail(self._of("transform"), transform, "with bounds = [low, high]")
+        for owner, field in EXPANSIONS.items():
+            points = getattr(self, field)
+            if transform == owner:
+                if points is None:
+                    fail(self._of(field), None, f"declared for {transform}", f"write {field} = [...] inside the bounds")
+                points = [self._undated(field, each) for each in points] if isinstance(points, tuple | list) else points
+                listed = check_points(self._of(field), points, self._declared_bounds, ends=owner == "poly")
+                object.__setattr__(self, field, listed)
+            elif points is not None:
+                fail(self._of(field), points, f"left out without transform = '{owner}'")
+        if self.nodes is not None:
+            check_degree(self._of("degree"), self.degree, self.nodes)
+        elif self.degree is not None:
+            fail(self._of("degree"), self.degree, "left out without transform = 'poly'")
 
     def _check_levels(self) -> None:
-        for field in ("bounds", "transform"):
+        for field in ("bounds", "transform", "edges", "knots", "nodes", "degree", "origin"):
             if getattr(self, field) is not None:
                 fail(self._of(field), getattr(self, field), f"left out for a {self.kind}")
         if not isinstance(self.levels, tuple | list) or not self.levels:
@@ -113,14 +171,45 @@ class Column:
     # -- shape ---------------------------------------------------------------------------------------------------
 
     @property
+    def source(self) -> str:
+        """The table's column that is read."""
+        return self.name if self.column is None else self.column
+
+    @property
+    def released(self) -> ReleasedFact | None:
+        """Its bounds or levels, if they were released; None where they are public."""
+        what = "bounds" if self.kind == "number" else "levels"
+        return None if self.charge is None else ReleasedFact(what, self.name, self.source, self.charge)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is one number: neither a category nor a number made into several."""
+        return self.kind == "number" and self.transform not in EXPANSIONS
+
+    @property
+    def centred(self) -> bool:
+        """Whether linear models map it to [−1, 1]: a number with that scale, and polynomials, which lie there."""
+        return self.transform == "poly" or (self.plain and self.scale == "centred")
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether exactly one of its encoded columns is 1, and the others 0."""
+        return self.kind != "number" or self.transform == "bins"
+
+    @property
     def width(self) -> int:
         """How many columns of numbers it becomes as a feature of a linear model."""
-        return 1 if self.kind == "number" else len(self._levels)
+        return len(self.encoded_names)
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
-        """Their names: the column's own, or ``column=level`` for every level."""
-        return (self.name,) if self.kind == "number" else tuple(f"{self.name}={level}" for level in self._levels)
+        """Their names: the column's own, ``column=level`` or ``column=bin`` for every one, ``column~k`` for splines and poly."""
+        if self.plain:
+            return (self.name,)
+        if self.transform in ("spline", "poly"):
+            width = self.degree or spline_width(self.knots or ())
+            return tuple(f"{self.name}~{k + 1}" for k in range(width))
+        return tuple(f"{self.name}={each}" for each in (bin_names(self.edges or ()) if self.edges else self._levels))
 
     @property
     def _levels(self) -> tuple[Level, ...]:
@@ -128,14 +217,20 @@ class Column:
         return self.levels
 
     @property
-    def interval(self) -> Interval:
-        """Bounds after the transform; refused where none are declared."""
+    def _declared_bounds(self) -> tuple[float, float]:
         if self.bounds is None:
             fail(self._of("bounds"), None, "declared", "write bounds = [low, high], or levels = [...] for a category")
-        return Interval(*(float(end) for end in self._transformed(np.array(self.bounds))))
+        return self.bounds
+
+    @property
+    def interval(self) -> Interval:
+        """Bounds of every encoded column, after the transform; refused where none are declared."""
+        if not self.plain:
+            return Interval(-1.0 if self.transform == "poly" else 0.0, 1.0)
+        return Interval(*(float(end) for end in self._transformed(np.array(self._declared_bounds))))
 
     def _transformed(self, values: Floats) -> Floats:
-        return np.log1p(values) if self.transform == "log1p" else values
+        return CURVES[self.transform][0](values) if self.transform in CURVES else values
 
     # -- values --------------------------------------------------------------------------------------------------
 
@@ -147,7 +242,7 @@ class Column:
         Missing entries without a declared value and infinities are outside the domain: refused, or with
         ``on_invalid="replace"`` left as they are for the model to replace.
         """
-        numeric = _as_floats(raw, self.name, on_invalid)
+        numeric = self.numbers(raw, on_invalid)
         if self.missing is not None:
             numeric = np.where(np.isnan(numeric), float(self.missing), numeric)
         outside = ~np.isfinite(numeric)
@@ -161,12 +256,18 @@ class Column:
         inside = numeric if self.bounds is None else np.clip(numeric, *self.bounds)
         return np.where(np.isfinite(numeric), self._transformed(inside), numeric)
 
+    def numbers(self, raw: object, on_invalid: str = "error") -> Floats:
+        """Return entries as float64, missing ones as NaN: numbers, or days since the origin of dates."""
+        if self.origin is not None:
+            return read_dates(raw, f"column {self.name!r}", self.origin, on_invalid)
+        return as_floats(raw, self.name, on_invalid)
+
     def codes(self, raw: object, on_invalid: str = "error") -> npt.NDArray[np.intp]:
         """Return the position of each entry's level; undeclared ones go to ``other``, missing ones to ``missing``.
 
         Where neither is declared they are refused, or with ``on_invalid="replace"`` read as the first level.
         """
-        distinct, positions = _dictionary(raw)
+        distinct, positions = dictionary(raw)
         known = {level: index for index, level in enumerate(self._levels)}
         fallback = 0 if on_invalid == "replace" else -1
         unknown = fallback if self.other is None else known[self.other]
@@ -184,13 +285,27 @@ class Column:
         return codes
 
     def design(self, raw: object, on_invalid: str = "error") -> Floats:
-        """Return (n, width) numbers in the table's units: the number itself after its transform, or 0 and 1 per level."""
+        """Return (n, width) numbers in the table's units: the number after its transform, splines, or 0/1 per level or bin."""
         if self.kind == "number":
-            return self.values(raw, on_invalid)[:, None]
+            values = self.values(raw, on_invalid)
+            return values[:, None] if self.plain else self._expanded(values)
         codes = self.codes(raw, on_invalid)
         hot = np.zeros((len(codes), self.width))
         hot[np.arange(len(codes)), codes] = 1.0
         return hot
+
+    def _expanded(self, values: Floats) -> Floats:
+        """Return bins, splines or polynomials; the row of an entry that is no number has none."""
+        design = np.full((len(values), self.width), np.nan)
+        read = np.isfinite(values)
+        bounds = self._declared_bounds
+        if self.edges:
+            design[read] = bins(values[read], self.edges)
+        elif self.nodes:
+            design[read] = polynomials(values[read], self.nodes, self.degree or 1, bounds)
+        else:
+            design[read] = spline(values[read], self.knots or (), bounds)
+        return design
 
     def categories(self) -> Categories:
         """Return levels and catch-all as a domain."""
@@ -220,49 +335,6 @@ def _is_missing(value: object, known: Mapping[str | int | float, int]) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value)) or (value == "" and "" not in known)
 
 
-def _as_floats(raw: Any, name: str, on_invalid: str = "error") -> Floats:
-    """Return numbers as float64, missing ones as NaN; what is not numeric is refused, or NaN too."""
-    from_arrow = hasattr(raw, "cast")
-    if from_arrow:
-        import pyarrow as pa
-
-        allowed = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
-        if any(is_kind(raw.type) for is_kind in allowed):
-            return np.asarray(raw.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-        if on_invalid != "replace":
-            raise DomainError(f"column {name!r}: type {raw.type} is not numeric")
-        raw = raw.to_pylist()
-    return as_numbers(raw, f"column {name!r}", on_invalid)
-
-
-def _dictionary(raw: Any) -> tuple[list[Any], npt.NDArray[np.intp]]:
-    """Return the distinct values of a column and the position of each entry among them; missing ones come after the last."""
-    if hasattr(raw, "dictionary_encode"):
-        import pyarrow as pa
-
-        if pa.types.is_nested(raw.type):
-            return _dictionary(raw.to_pylist())
-        encoded = raw if pa.types.is_dictionary(raw.type) else raw.dictionary_encode()
-        if hasattr(encoded, "unify_dictionaries"):  # a column in several chunks
-            encoded = encoded.unify_dictionaries().combine_chunks()
-        distinct = encoded.dictionary.to_pylist()
-        positions = encoded.indices.fill_null(len(distinct)) if encoded.indices.null_count else encoded.indices
-        return distinct, np.asarray(positions.to_numpy(zero_copy_only=False), dtype=np.intp)
-    listed = raw.tolist() if isinstance(raw, np.ndarray) else list(raw)
-    order: dict[Any, int] = {}
-    positions_of = np.array([order.setdefault(_hashable(value), len(order)) for value in listed], dtype=np.intp)
-    return list(order), positions_of
-
-
-def _hashable(value: object) -> object:
-    """Return the value, or for a list and its like something that equals no level."""
-    try:
-        hash(value)
-    except TypeError:
-        return ("no level", repr(value))
-    return value
-
-
 # -- what a model asks of a study's columns ------------------------------------------------------------------------------
 
 
@@ -276,6 +348,21 @@ def no_target(target: Column | None, model: str) -> None:
     """Refuse a target for a model of the columns themselves."""
     if target is not None:
         fail("target", target.name, f"left out: {model} has no response; declare it under [columns] if it is a variable")
+
+
+def no_expansions(columns: Sequence[Column], model: str) -> None:
+    """Refuse bins, splines and polynomials for what reads one number per column."""
+    for column in columns:
+        if column.kind == "number" and not column.plain:
+            fail(f"column {column.name!r}, transform", column.transform, f"left out: {model} reads one number per column")
+
+
+def no_charges(columns: Sequence[Column], model: str) -> None:
+    """Refuse bounds and levels that were released, where a plan keeps no columns and could not name the charge."""
+    for column in columns:
+        if column.charge is not None:
+            remedy = "its certificate could not name the charge"
+            fail(f"column {column.name!r}, charge", column.charge[:40], f"left out: {model} keeps no columns", remedy)
 
 
 def only_numbers(features: Sequence[Column]) -> Sequence[Column]:

@@ -15,6 +15,7 @@ from gibbsafe.ledger.caps import CURRENCIES, Caps, affordable_epsilon
 from gibbsafe.ledger.database import Database
 from gibbsafe.ledger.estimates import NOT_COVERED, journal_status, noted
 from gibbsafe.ledger.journal import canonical, digest, link, now
+from gibbsafe.ledger.named_charges import refuse_unknown_charges
 from gibbsafe.ledger.prices import of_plan, price, proved
 from gibbsafe.ledger.recompute import State, recompute
 from gibbsafe.ledger.units import as_float
@@ -105,6 +106,7 @@ class Account:
         ``dataset`` must be the account's, if that names one; ``signer`` is the id of the key that will sign the release.
         An estimated plan is noted in a journal account and costs nothing there; accounts with a budget refuse it.
         """
+        refuse_unknown_charges(plan, self.name, self._read)
         text = canonical(plan.to_dict())
         unit = "record" if plan.rows_per_person == 1 else "person"
         token = secrets.token_hex(16)

@@ -11,9 +11,11 @@ from typing import Any
 from gibbsafe._json import agrees
 from gibbsafe._types import JSON, Document
 from gibbsafe._version import __version__
+from gibbsafe.domains.charges import entry_of
 from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.models.base import GibbsModel, Model
 from gibbsafe.models.families.family import Family
+from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.planning import Plan
 from gibbsafe.planning.facts import describe_prior
 from gibbsafe.planning.first_edition import ROUNDING, by_first_edition
@@ -73,7 +75,7 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
     ]
     premises += [
         {"statement": "every record was clipped to the declared public domain", "status": "checked"},
-        {"statement": "bounds, labels, prior and budget were chosen without looking at the data", "status": "asserted"},
+        *_of_declaration(plan.model),
         {"statement": "floating-point error of a draw is below the rounding grid", "status": "asserted"},
     ]
     return Certificate(
@@ -113,6 +115,20 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
             "version": __version__,
         }
     )
+
+
+def _of_declaration(model: Model) -> list[JSON]:
+    """Return where bounds and levels come from: chosen without looking at the data, or released under a charge of their own."""
+    released = model.released_facts() if isinstance(model, LinearModel) else []
+    exception = ", but for those released under a charge," if released else ""
+    asserted = f"bounds, labels, prior and budget{exception} were chosen without looking at the data"
+    return [
+        {"statement": asserted, "status": "asserted"},
+        *(
+            {"statement": f"{fact.what} of {fact.name}: charge {fact.charge}", "status": entry_of(fact.charge)}
+            for fact in released
+        ),
+    ]
 
 
 @singledispatch

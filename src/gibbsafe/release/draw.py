@@ -13,7 +13,7 @@ from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.data.census import Unit
 from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.options import EncodingOptions
-from gibbsafe.data.sources import require_readable
+from gibbsafe.data.sources import as_table, require_readable
 from gibbsafe.data.stream import check_count, encode_records
 from gibbsafe.errors import DomainError, PremiseError, guarded, showing_values
 from gibbsafe.planning import Plan
@@ -78,12 +78,13 @@ def release(
     memory: int | None = None,
     show_values: bool = False,
     untrusted: bool = False,
+    weights: None = None,
 ) -> Release:
     """Carry out a plan on data.
 
     Args:
         plan: made by `gibbsafe.plan`.
-        data: a pair (X, y), or a table with named columns that speaks the Arrow C stream.
+        data: a pair (X, y), or a table with named columns: whatever speaks the Arrow C stream, or a dict of columns.
         ledger: the account to charge before sampling, or None.
         persons: one identifier per row (or the name of a table's column), needed if the plan caps rows per person.
         on_invalid: ``"error"`` refuses NaN, infinities and unknown labels; ``"replace"`` puts public values in their place.
@@ -95,14 +96,17 @@ def release(
         untrusted: whoever wrote the plan is not trusted with refusals (docs/trust.md): invalid entries are always replaced, and
             the ledger is charged before any record is decoded. A wrong number of records is refused before the charge, by
             counting alone; whatever fails later keeps the charge.
+        weights: refused: a row of weight w would reveal w times as much. Repeat rows and cap them per person, or stratify.
 
     Guarantees:
         Refusals depend on the plan, the form of the input and values outside the declared domain only, and no message shows
         anything of the records. Whatever lies inside is released: the sampler runs until it accepts. The charge comes before the
         first random number; missing packages and options that fit nothing are found before it.
     """
+    _refuse_weights(weights)
     _require_account(ledger, show_values, untrusted)
     options = EncodingOptions("replace" if untrusted else on_invalid, storage)
+    data = as_table(data)
     require_readable(data)
     if memory is not None:
         count("memory", memory)
@@ -148,6 +152,12 @@ def asked(
     if not isinstance(posterior, GibbsPosterior):
         raise PremiseError(f"mechanism: {plan.model.name} has no records of which scores are asked")
     return ask(posterior, stage, plan.public_of_scores(), generator, report)
+
+
+def _refuse_weights(weights: object) -> None:
+    if weights is not None:
+        remedy = "repeat rows and cap them by rows_per_person, or make one release per stratum"
+        fail("weights", "given", "left out: rows have none", remedy)
 
 
 def _require_account(ledger: Ledger | None, show_values: bool, untrusted: bool) -> None:

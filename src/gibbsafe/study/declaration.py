@@ -15,7 +15,7 @@ from gibbsafe._types import JSON, Document
 from gibbsafe._validate import choice, count, fail, positive
 from gibbsafe.data.declared import DeclaredTable
 from gibbsafe.data.files import CsvFormat
-from gibbsafe.domains.column import Column
+from gibbsafe.domains.column import Column, no_charges, no_expansions
 from gibbsafe.errors import GibbsafeError, ParameterError
 from gibbsafe.ledger.database import parse_reference
 from gibbsafe.models import MODELS, GaussianPrior, Model
@@ -24,6 +24,8 @@ from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.planning import Plan, plan
 from gibbsafe.privacy import Adjacency, Budget
 from gibbsafe.release import Release
+from gibbsafe.study.columns import read_columns, read_table, read_target, refuse_weights, require_known
+from gibbsafe.study.formula import read_formula
 
 __all__ = ["Study", "read_toml"]
 
@@ -48,6 +50,8 @@ KEYS = (
     "inverse_temperature",
     "budget",
     "model",
+    "formula",
+    "interactions",
     "columns",
     "target",
     "persons",
@@ -58,8 +62,6 @@ KEYS = (
 )
 #: Those that are handed on as they stand.
 AS_STATED = ("title", "draws", "purpose", "mechanism", "uncertainty", "loss", "inverse_temperature", "prior_precision")
-COLUMN_KEYS = ("type", "bounds", "levels", "transform", "other", "missing", "scale")
-TARGET_KEYS = ("name", "labels", *COLUMN_KEYS)
 
 
 def is_estimated(data: Document) -> bool:
@@ -134,6 +136,7 @@ class Study:
             from gibbsafe.study.estimated import EstimatedStudy
 
             return EstimatedStudy.from_dict(data, folder)
+        refuse_weights(data)
         require_known("study", data, KEYS)
         if data.get("format", FORMAT) != FORMAT:
             fail("format", data["format"], f"{FORMAT!r} in this version")
@@ -141,21 +144,23 @@ class Study:
         model = dict(read_table(data, "model", None, needed=True))
         if "row_norm" in data:
             model.setdefault("row_norm", data["row_norm"])
-        persons = read_table(data, "persons", ("column", "rows_per_person"))
+        person_column, rows_per_person = read_persons(data)
         sampler = read_table(data, "sampler", ("name", "theorem"))
         ledger = read_table(data, "ledger", ("url", "account", "anchor", "dataset"))
         stated = {key: data[key] for key in AS_STATED if key in data}
+        columns, target = read_columns(data.get("columns", {}), data.get("scale", "centred"), folder), read_target(data, folder)
+        columns = cls._of_terms(data, columns, target, model)
         return cls(
             budget=Budget(**{"epsilon": None, **budget}),
             adjacency=Adjacency.of(data.get("adjacency")),
             n=None if data.get("n") is None else count("n", data["n"]),
             model_name=choice("model.name", model.pop("name", None), MODELS),
             model_options=model,
-            columns=read_columns(data.get("columns", {}), data.get("scale", "centred")),
-            target=read_target(data),
+            columns=columns,
+            target=target,
             prior_radius=None if data.get("prior_radius") is None else positive("prior_radius", data["prior_radius"]),
-            person_column=_person_column(persons),
-            rows_per_person=count("persons.rows_per_person", persons["rows_per_person"], least=2) if persons else 1,
+            person_column=person_column,
+            rows_per_person=rows_per_person,
             sampler=sampler.get("name", "auto"),
             theorem=sampler.get("theorem", "auto"),
             account=read_account(ledger, folder or Path()),
@@ -166,6 +171,21 @@ class Study:
             **stated,
         )
 
+    @staticmethod
+    def _of_terms(data: Document, columns: tuple[Column, ...], target: Column | None, options: JSON) -> tuple[Column, ...]:
+        """Return the features, by the formula if there is one; put interactions and intercept among the model's options."""
+        if "formula" not in data:
+            if "interactions" in data:
+                options.setdefault("interactions", data["interactions"])
+            return columns
+        for key, place in (("interactions", data), ("intercept", options)):
+            if key in place:
+                fail(key, place[key], "left out beside a formula, which says it")
+        terms = read_formula(data["formula"], columns, target)
+        options |= {"interactions": terms.interactions} if terms.interactions else {}
+        options |= {} if terms.intercept else {"intercept": False}
+        return terms.columns
+
     # -- what it is for ------------------------------------------------------------------------------------------
 
     def model(self) -> Model:
@@ -174,7 +194,18 @@ class Study:
             kind = MODELS[self.model_name]
             if not issubclass(kind, ReadsColumns):
                 raise GibbsafeError(f"model {kind.name}: cannot be declared by columns")
+            self._refuse_unkept(kind)
             return kind.from_columns(self.columns, self.target, self.model_options)
+
+    def _refuse_unkept(self, kind: type[Model]) -> None:
+        """Refuse what only the features of a linear model can be: bins, splines, products, bounds that were released."""
+        targets = () if self.target is None else (self.target,)
+        no_expansions(targets, "a target")
+        if not issubclass(kind, LinearModel):
+            no_expansions(self.columns, kind.name)
+            no_charges((*self.columns, *targets), kind.name)
+            if "interactions" in self.model_options:
+                fail("interactions", self.model_options["interactions"], f"left out: {kind.name} has no linear predictor")
 
     def plan(self) -> Plan:
         """Return the plan: no data are read."""
@@ -232,65 +263,17 @@ class Study:
 # -- validation -----------------------------------------------------------------------------------------------------------
 
 
-def require_known(where: str, table: Document, allowed: tuple[str, ...]) -> None:
-    for key in table:
-        choice(f"{where}, key", key, allowed)
-
-
-def read_table(data: Document, name: str, allowed: tuple[str, ...] | None, *, needed: bool = False) -> Document:
-    """Return a table of the study with known keys only; an absent one is empty, or refused if it is needed."""
-    table = data.get(name, {})
-    if not isinstance(table, dict):
-        fail(name, table, f"a table: [{name}]")
-    if needed and not table:
-        raise ParameterError(f"{name}: missing; write a table [{name}]")
-    if allowed is not None:
-        require_known(name, table, allowed)
-    return table
-
-
-def _column(name: str, table: object, allowed: tuple[str, ...], scale: object) -> Column:
-    """Return one declared column; its type follows from what is declared unless it is stated."""
-    if not isinstance(table, dict):
-        fail(f"column {name!r}", table, f"a table: [columns.{name}]")
-    require_known(f"column {name!r}", table, allowed)
-    stated = {key: value for key, value in table.items() if key not in ("name", "type", "labels")}
-    if "labels" in table:
-        if "levels" in table:
-            fail(f"column {name!r}, labels", table["labels"], "left out beside levels")
-        stated["levels"] = table["labels"]
-    natural = "label" if "labels" in table else "category" if "levels" in table else "number"
-    kind = table.get("type", natural)
-    return Column(name, **{"kind": kind, **({"scale": scale} if kind == "number" else {}), **stated})
-
-
-def read_columns(tables: object, scale: object) -> tuple[Column, ...]:
-    if not isinstance(tables, dict):
-        fail("columns", tables, "tables: [columns.NAME]")
-    return tuple(_column(name, table, COLUMN_KEYS, scale) for name, table in tables.items())
-
-
-def read_target(data: Document) -> Column | None:
-    table = read_table(data, "target", TARGET_KEYS)
-    if not table:
-        return None
-    name = table.get("name")
-    if not isinstance(name, str) or not name:
-        fail("target.name", name, "the name of the response column")
-    if name in data.get("columns", {}):
-        fail("target.name", name, "a column that is not among the features under [columns]")
-    return _column(name, table, TARGET_KEYS, "centred")
-
-
-def _person_column(persons: Document) -> str | None:
+def read_persons(data: Document) -> tuple[str | None, int]:
+    """Return the column that identifies persons and how many rows of each count; (None, 1) where records are counted."""
+    persons = read_table(data, "persons", ("column", "rows_per_person"))
     if not persons:
-        return None
+        return None, 1
     for key in ("column", "rows_per_person"):
         if key not in persons:
             raise ParameterError(f"persons.{key}: missing; a cap on rows per person needs the identifier's column and the number")
     if not isinstance(persons["column"], str) or not persons["column"]:
         fail("persons.column", persons["column"], "the name of the column that identifies persons")
-    return str(persons["column"])
+    return persons["column"], count("persons.rows_per_person", persons["rows_per_person"], least=2)
 
 
 def read_account(ledger: Document, folder: Path) -> str | None:

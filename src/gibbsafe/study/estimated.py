@@ -15,9 +15,10 @@ from gibbsafe.contamination.release.releases import EstimatedRelease
 from gibbsafe.contamination.release.tables import Table
 from gibbsafe.data.declared import DeclaredTable
 from gibbsafe.data.files import CsvFormat
+from gibbsafe.domains.column import no_charges, no_expansions
 from gibbsafe.errors import GibbsafeError, ParameterError
 from gibbsafe.privacy import Adjacency, EstimatedBudget
-from gibbsafe.study import declaration
+from gibbsafe.study import columns, declaration
 from gibbsafe.study.declaration import Study
 
 __all__ = ["EstimatedStudy"]
@@ -39,30 +40,31 @@ class EstimatedStudy(Study):
     @classmethod
     def from_dict(cls, data: Document, folder: Path | None = None) -> EstimatedStudy:
         """Build it from a TOML document's content."""
-        declaration.require_known("study with an estimated budget", data, KEYS)
+        columns.refuse_weights(data)
+        columns.require_known("study with an estimated budget", data, KEYS)
         if data.get("format", declaration.FORMAT) != declaration.FORMAT:
             fail("format", data["format"], f"{declaration.FORMAT!r} in this version")
-        budget = declaration.read_table(data, "budget", ("epsilon", "delta", "failure", "confidence"), needed=True)
-        table = declaration.read_table(data, "contamination", None, needed=True)
+        budget = columns.read_table(data, "budget", ("epsilon", "delta", "failure", "confidence"), needed=True)
+        table = columns.read_table(data, "contamination", None, needed=True)
         for name, place in ELSEWHERE.items():
             if name in table:
                 fail(f"contamination.{name}", table[name], f"left out: {place} says it")
-        ledger = declaration.read_table(data, "ledger", ("url", "account", "anchor", "dataset"))
+        ledger = columns.read_table(data, "ledger", ("url", "account", "anchor", "dataset"))
         return cls(
             budget=EstimatedBudget(**{"epsilon": None, "delta": None, **budget}),  # type: ignore[arg-type]
             adjacency=Adjacency.of(data.get("adjacency")),
             n=count("n", data.get("n"), least=2),
             model_name="contamination",
             model_options={},
-            columns=declaration.read_columns(data.get("columns", {}), data.get("scale", "centred")),
-            target=declaration.read_target(data),
+            columns=columns.read_columns(data.get("columns", {}), data.get("scale", "centred"), folder),
+            target=columns.read_target(data, folder),
             title=data.get("title", ""),
             draws=count("draws", data.get("draws", 1)),
             account=declaration.read_account(ledger, folder or Path()),
             anchor=declaration.read_anchor(ledger, folder or Path()),
             dataset=declaration.read_text("ledger.dataset", ledger.get("dataset")),
             csv_format=declaration.read_csv_format(
-                declaration.read_table(data, "csv", tuple(each.name for each in fields(CsvFormat)))
+                columns.read_table(data, "csv", tuple(each.name for each in fields(CsvFormat)))
             ),
             contamination=table,
         )
@@ -72,6 +74,8 @@ class EstimatedStudy(Study):
         """Which columns are response and covariates."""
         if self.target is None:
             raise ParameterError("target: missing; write a table [target] with the name of the response column")
+        no_expansions((self.target, *self.columns), "a contaminated model")
+        no_charges((self.target, *self.columns), "a contaminated model")
         return Table(self.target, self.columns)
 
     def declared(self) -> tuple[ContaminatedModel, JSON]:

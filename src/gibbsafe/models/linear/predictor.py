@@ -17,8 +17,10 @@ from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import is_table, read_columns, read_records
 from gibbsafe.domains.ball import Ball, clip_rows
 from gibbsafe.domains.box import Box
+from gibbsafe.domains.charges import ReleasedFact, check_charge
 from gibbsafe.domains.column import Column, check_names
 from gibbsafe.domains.encoding import Design
+from gibbsafe.domains.interaction import read_interactions
 from gibbsafe.domains.numbers import as_matrix, require_finite
 from gibbsafe.domains.row_shape import RowShape
 from gibbsafe.errors import DomainError
@@ -44,9 +46,11 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         row_norm: in these units (default √dimension).
         columns: a `gibbsafe.domains.Column` per column of a table instead of bounds: categories become one 0/1 column per level,
             numbers are mapped by their bounds, and the row is clipped to ``row_norm`` (default: the root of their number).
+        interactions: of columns, products like ``("age:ward",)``; each counts as a column for the default ``row_norm``.
         intercept: whether a constant column 1 is appended.
         feature_names: names of the columns, needed to read tables by name.
         target: name of the response column in tables.
+        target_charge: under which charge bounds of the response were released; None where they are public.
     """
 
     dimension: int
@@ -57,12 +61,18 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
     feature_names: tuple[str, ...] | None = None
     target: str = "y"
     columns: tuple[Column, ...] | None = None
+    interactions: tuple[str, ...] = ()
+    target_charge: str | None = None
     _domain: Ball | Box | Design = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dimension", count("dimension", self.dimension))
         if self.radius is not None and not (self.bounds is None and self.columns is None):
             fail("radius", self.radius, "left out when bounds or columns are declared (row_norm clips rows then)")
+        if self.target_charge is not None:
+            check_charge("target_charge", self.target_charge)
+        if self.interactions and self.columns is None:
+            fail("interactions", self.interactions, "left out without columns")
         domain: Ball | Box | Design
         if self.columns is not None:
             domain = self._declare_columns(self.columns)
@@ -84,7 +94,8 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
     def _declare_columns(self, columns: Sequence[Column | Document]) -> Design:
         """Return the domain of declared columns; it settles names and dimension."""
         listed = tuple(column if isinstance(column, Column) else Column.from_dict(column) for column in columns)
-        domain = Design(listed, self.row_norm)
+        domain = Design(listed, self.row_norm, read_interactions(self.interactions, listed))
+        object.__setattr__(self, "interactions", tuple(self.interactions))
         if self.bounds is not None:
             fail("bounds", self.bounds, "left out when columns are declared")
         if domain.dimension != self.dimension:
@@ -98,7 +109,12 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         """Return the model that a study declares: features by `Design`, the response by the target column."""
         if target is None:
             fail("target", None, f"declared for {cls.name}", "write a [target] table with the name of the response column")
-        dimension = sum(column.width for column in features)
+        products = read_interactions(options.get("interactions", ()), features)
+        dimension = sum(column.width for column in features) + sum(product.width for product in products)
+        if target.charge is not None:
+            if target.kind != "number" or target.source != target.name:
+                fail("target.charge", target.charge[:40], "left out but for bounds of the table's column of that name")
+            options = {**options, "target_charge": target.charge}
         return cls(dimension=dimension, columns=tuple(features), target=target.name, **cls._of_target(target), **options)
 
     @classmethod
@@ -107,6 +123,13 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         if target.kind != "number":
             fail("target", target.name, f"a number for {cls.name}, without labels")
         return {}
+
+    def released_facts(self) -> list[ReleasedFact]:
+        """Return which bounds and levels were released, and under which charge."""
+        found = [column.released for column in self.columns or ()]
+        if self.target_charge is not None:
+            found.append(ReleasedFact("bounds", self.target, self.target, self.target_charge))
+        return [fact for fact in found if fact is not None]
 
     # -- geometry ------------------------------------------------------------------------------------------------
 
@@ -239,10 +262,12 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         fields: JSON = {"name": self.name, "dimension": self.dimension}
         if self.columns is not None:
             fields |= {"columns": [column.to_dict() for column in self.columns], "row_norm": self.row_norm}
+            fields |= {"interactions": list(self.interactions)} if self.interactions else {}
         elif self.bounds is None:
             fields["radius"] = self.radius
         else:
             fields |= {"bounds": [list(pair) for pair in self.bounds], "row_norm": self.row_norm}
         fields |= {"intercept": self.intercept, "target": self.target}
+        fields |= {} if self.target_charge is None else {"target_charge": self.target_charge}
         fields["feature_names"] = None if self.feature_names is None else list(self.feature_names)
         return fields | more
