@@ -59,8 +59,9 @@ def paths(rng, model, n):
 
 
 def nodes(rng, model, n):
-    """A state per node."""
-    columns = [np.array(each, dtype=object)[rng.integers(len(each), size=n)] for each in model.states.values()]
+    """A state per node, or per column of a table."""
+    declared = model.states if hasattr(model, "states") else model.categories
+    columns = [np.array(each, dtype=object)[rng.integers(len(each), size=n)] for each in declared.values()]
     return np.array(columns, dtype=object).T.reshape(n, len(columns))
 
 
@@ -103,7 +104,8 @@ def by_time(model, data):
 
 def by_node(model, data):
     """One column per node."""
-    return model, {node: [row[k] for row in data] for k, node in enumerate(model.nodes)}
+    names = model.nodes if hasattr(model, "nodes") else model.columns
+    return model, {name: [row[k] for row in data] for k, name in enumerate(names)}
 
 
 # -- columns and targets of studies, of the table in tests/study --------------------------------------------------------------
@@ -142,6 +144,7 @@ class Example:
         bought: options with which `trimmed_for` buys a trim; None: it has no trim to buy.
         metric: whether it states a Lipschitz constant under a metric on records.
         table: (model, records) → model and columns of a table of the same records; None: not by name.
+        theorem: of a family: which theorem prices it.
         refused: entries outside its domain, with what the refusal says.
     """
 
@@ -164,6 +167,7 @@ class Example:
     bought: Mapping[str, Any] | None = None
     metric: bool = True
     table: Callable[..., Any] | None = None
+    theorem: str = "bounded-range"
     refused: tuple[tuple[Any, str], ...] = ()
 
 
@@ -368,6 +372,19 @@ LISTED = (
         bought={"states": 3, "length": 5},
         table=by_time,
         refused=(("x", "row 7 is 'x'"),),
+    ),
+    Example(
+        model=M.ContingencyTable(categories={"ward": ("A", "B", "C"), "died": ("no", "yes")}),
+        study=CATEGORIES,
+        draw=nodes,
+        small={
+            "two categories": M.ContingencyTable(categories={"y": 2}),
+            "two by two": M.ContingencyTable(categories={"a": 2, "b": 2}),
+        },
+        metric=False,
+        table=by_node,
+        theorem="fixed-normaliser",
+        refused=(("D", "row 7 is 'D'"), (None, "row 7")),
     ),
     Example(
         model=M.FiniteFamily.bernoulli(0.1),

@@ -315,6 +315,19 @@ def test_spread_and_standard_error():
     assert harness.mean_and_error([4.0]) == (4.0, None)
 
 
+def test_tables_have_errors_and_intervals_that_cover():
+    """Intervals of 90 % over 8 cells of 60 releases: at least 0.9 but for 4 standard errors (false alarm below 1e-4)."""
+    from benchmarks.questions import tables
+
+    assert np.bincount(tables.data_of(100, 8, "sparse")).sum() == 100
+    for adjacency in ("replace-one", "add-remove"):
+        found = tables.cell(200, 8, "sparse", 1.0, adjacency, 60)
+        assert set(found["methods"]) == {"ContingencyTable"}  # peers are skipped by name where they are not
+        assert found["covered"] > 0.9 - 4 * 0.3 / math.sqrt(8 * 60)
+        noise = 2 if adjacency == "replace-one" else 1
+        assert found["methods"]["ContingencyTable"]["mean"] < noise + 4 * noise * 1.5 / math.sqrt(8 * 60)
+
+
 TESTS = {
     "contamination": test_contamination_and_its_section,
     "draws": test_draws_and_their_section,
@@ -328,6 +341,7 @@ TESTS = {
     "scale": test_scale_measures_a_process_of_its_own,
     "schedules": test_schedules_on_a_table_and_their_page,
     "speed": test_speed_without_chains,
+    "tables": test_tables_have_errors_and_intervals_that_cover,
     "tightness": test_tightness_shares_are_at_most_one,
     "utility": test_every_method_of_utility_gives_a_finite_loss,
 }

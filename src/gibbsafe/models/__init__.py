@@ -4,6 +4,7 @@ from gibbsafe.models.base import MODELS, GibbsModel, Model, model_from_dict
 from gibbsafe.models.families.bayesian_network import BayesianNetwork
 from gibbsafe.models.families.beta_bernoulli import BetaBernoulli
 from gibbsafe.models.families.categorical import Categorical
+from gibbsafe.models.families.contingency_table import ContingencyTable
 from gibbsafe.models.families.exponential_rate import ExponentialRate
 from gibbsafe.models.families.finite_family import FiniteFamily
 from gibbsafe.models.families.laplace_scale import LaplaceScale
@@ -28,6 +29,7 @@ __all__ = [
     "BernoulliLogit",
     "BetaBernoulli",
     "Categorical",
+    "ContingencyTable",
     "CountRegression",
     "ExponentialRate",
     "FiniteFamily",

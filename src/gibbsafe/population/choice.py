@@ -7,7 +7,9 @@ import numpy as np
 from gibbsafe._types import Floats
 from gibbsafe._validate import count, fail, open_probability, positive
 from gibbsafe.errors import PremiseError
+from gibbsafe.models.capabilities import CountsRecords
 from gibbsafe.population.chains import prior_draws
+from gibbsafe.population.counts import count_intervals
 from gibbsafe.population.draws import from_draws
 from gibbsafe.population.family import family_intervals
 from gibbsafe.population.gibbs import gibbs_intervals
@@ -71,6 +73,10 @@ def intervals(release: Release, level: float, *, radius: float | None = None, di
         raise PremiseError(
             f"{model.name}: intervals are known for models with a chosen or a declared prior, not for {model.kind}"
         )
+    if isinstance(model, CountsRecords):
+        if radius is not None or factor is not None:
+            fail("dispersion" if radius is None else "radius", radius or factor, f"left out: the noise of {model.name} is known")
+        return count_intervals(release, share)
     if radius is not None:
         fail("radius", radius, f"left out: the prior of {model.name} is part of its declaration")
     return family_intervals(release, share, factor)

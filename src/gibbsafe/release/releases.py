@@ -26,7 +26,7 @@ from gibbsafe.release.transcripts import transcript_to_dict
 from gibbsafe.samplers.noisy_scores import Answers
 
 if TYPE_CHECKING:
-    from gibbsafe.population import Intervals, Population
+    from gibbsafe.population import CountTable, Intervals, Population
     from gibbsafe.queries import Answer, Query
     from gibbsafe.queries.synthetic import SyntheticRows
 
@@ -160,6 +160,15 @@ class Release:
         from gibbsafe.population import intervals
 
         return intervals(self, level, radius=radius, dispersion=dispersion)
+
+    def table(self, level: float = 0.9) -> CountTable:
+        """Return what a `ContingencyTable`'s release says of the records' counts, margins, shares and ratios, with intervals.
+
+        Free, and without any assumption about the records: an interval covers with probability ``level`` or more.
+        """
+        from gibbsafe.population import count_table
+
+        return count_table(self, level)
 
     def simulate(self, rows: int, features: object = None, generator: np.random.Generator | None = None) -> SyntheticRows:
         """Return synthetic rows, spread evenly over the draws: free, with a note on what they are not.
