@@ -43,6 +43,18 @@ def measured(model, features, response):
     return features, response
 
 
+def counted(model, features, response):
+    """Features and a count; where there are exposures, one beside each."""
+    counts = np.floor(np.maximum(response, 0.0))
+    return features, counts if model.exposure is None else np.column_stack([counts, np.exp(-np.clip(response, -2, 2))])
+
+
+def timed(model, features, response):
+    """Features, a time and whether its event was seen; times of any size, none of them 0."""
+    times = np.exp(np.clip(response, -700, 700))
+    return features, np.column_stack([times, np.where(np.floor(np.abs(response)) % 3 == 1, *model.event_labels)])
+
+
 def states(rng, model, n):
     """One of the declared states each."""
     return np.array(model.states)[rng.integers(len(model.states), size=n)]
@@ -88,6 +100,11 @@ def mean_count(model, predictors):
     return np.exp(predictors).mean(axis=1)
 
 
+def median_time(model, predictors):
+    """e to the mean predictor."""
+    return np.exp(predictors.mean(axis=1))
+
+
 # -- tables: the model that reads them, and their columns --------------------------------------------------------------------
 
 
@@ -114,6 +131,7 @@ FEATURES = "[columns.a]\nbounds = [0, 1]\n[columns.b]\nbounds = [0, 5]\n"
 ONE = "[columns.a]\nbounds = [0, 1]\n"
 LABEL = '[target]\nname = "y"\nlabels = ["no", "yes"]\n'
 NUMBER = '[target]\nname = "z"\nbounds = [0, 20]\n'
+COUNT = '[target]\nname = "k"\nbounds = [0, 20]\n'
 CATEGORY = '[columns.w]\nlevels = ["u", "v", "w"]\n'
 LEVELS = '[target]\nname = "w"\nlevels = ["u", "v", "w"]\n'
 CATEGORIES = CATEGORY + '[columns.x]\nlevels = ["s", "t"]\n'
@@ -243,16 +261,29 @@ LISTED = (
     ),
     Example(
         model=M.CountRegression(**WIDE, cap=12, dispersion=2.0),
-        study=FEATURES + NUMBER,
+        study=FEATURES + COUNT,
         options="dispersion = 3.0\n",
-        link=measured,
+        link=counted,
         small={
             ONE_FEATURE: M.CountRegression(**ALONE, cap=3),
             TWO_FEATURES: M.CountRegression(dimension=1, cap=3),
+            "exposures": M.CountRegression(**ALONE, cap=3, exposure="days"),
         },
         predicts=mean_count,
         lipschitz_share=0.85,
         spent=1e-4,
+    ),
+    Example(
+        model=M.SurvivalRegression(**WIDE, scale=0.5),
+        study=FEATURES + NUMBER,
+        options='scale = 0.5\nevent = "y"\nevent_labels = ["no", "yes"]\n',
+        link=timed,
+        small={
+            ONE_FEATURE: M.SurvivalRegression(**ALONE, scale=0.5),
+            TWO_FEATURES: M.SurvivalRegression(dimension=1, scale=0.5),
+        },
+        predicts=median_time,
+        lipschitz_share=0.95,
     ),
     Example(
         model=M.GaussianMean(dimension=2, radius=3.0),

@@ -18,6 +18,7 @@ from gibbsafe.models.linear.logistic_regression import LogisticRegression
 from gibbsafe.models.linear.pseudo_huber_regression import PseudoHuberRegression
 from gibbsafe.models.linear.soft_hinge import SoftHinge
 from gibbsafe.models.linear.soft_quantile_regression import SoftQuantileRegression
+from gibbsafe.models.linear.survival_regression import SurvivalRegression
 from gibbsafe.models.location.bernoulli_logit import BernoulliLogit
 from gibbsafe.models.location.gaussian_mean import GaussianMean
 from gibbsafe.models.location.welsch_location import WelschLocation
@@ -48,6 +49,7 @@ __all__ = [
     "QuantileRegression",
     "SoftHinge",
     "SoftQuantileRegression",
+    "SurvivalRegression",
     "WelschLocation",
     "model_from_dict",
 ]

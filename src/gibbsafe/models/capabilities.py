@@ -29,6 +29,7 @@ __all__ = [
     "Predicts",
     "PredictsOutcomes",
     "PredictsProbabilities",
+    "PredictsSurvival",
     "ReadsColumns",
     "Simulates",
     "StatesLean",
@@ -64,6 +65,14 @@ class PredictsProbabilities(Capability):
     @abstractmethod
     def predict_proba(self, features: object, draws: Floats) -> Floats:
         """Return the probability of each class per row, averaged over draws in the user's units."""
+
+
+class PredictsSurvival(Capability):
+    """The chance that something has not happened yet, by time."""
+
+    @abstractmethod
+    def survival_at(self, predictors: Floats, times: Floats) -> Floats:
+        """Return the chance of lasting longer than each time (last axis) for every scaled predictor."""
 
 
 class Simulates(Capability):

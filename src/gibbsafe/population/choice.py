@@ -38,7 +38,8 @@ def population(release: Release, draws: int = 1000, generator: np.random.Generat
     public = plan.public_of_scores()
     if not public.fits:
         raise PremiseError(
-            f"population: the law of {plan.model.name}'s slopes is not known; use its smoothed form (docs/uncertainty.md)"
+            f"population: the law of {plan.model.name}'s slopes is not known as it is declared; plan posterior draws "
+            "(docs/uncertainty.md)"
         )
     scaled = scaled_draws(public, release.answers, path_of(plan, release.answers), wanted, random)
     draws_of, prior = (plan.model.to_original(each) for each in (scaled, prior_draws(scaled, public.unit)))

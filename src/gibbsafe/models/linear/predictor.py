@@ -210,9 +210,20 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         named = read_columns(features, self.domain.columns) if is_table(features) else features
         return self.domain.read(named, on_invalid) if isinstance(named, Mapping) else named
 
+    @property
+    def companion(self) -> Column | None:
+        """A second column of the response, beside the target: exposures, flags of events. None for most."""
+        return None
+
+    def _check_companion(self, field: str, name: object) -> None:
+        """Refuse a companion that is no column of its own."""
+        if not isinstance(name, str) or not name or name in (self.target, *(self.feature_names or ())):
+            fail(field, name, "the name of a column that is neither a feature nor the target")
+
     def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the records as blocks; margin losses carry the label in the row."""
-        features, response = read_records(data, self.feature_names, self.target, options.on_invalid, self.columns)
+        named = (self.target,) if self.companion is None else (self.target, self.companion.name)
+        features, response = read_records(data, self.feature_names, named, options.on_invalid, self.columns)
         rows = self.encode_features(features, options.on_invalid, options.storage)
         targets = self._encode_response(response, options.on_invalid)
         if len(targets) != len(rows):
