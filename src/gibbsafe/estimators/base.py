@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from gibbsafe._types import JSON, Floats, Values
 from gibbsafe._validate import fail
 from gibbsafe.errors import ParameterError
-from gibbsafe.estimators.inputs import as_generator, check_input, open_ledger, pairs
+from gibbsafe.estimators.inputs import as_generator, check_input, open_ledger, pairs, refuse_more
 from gibbsafe.losses.base import Loss
 from gibbsafe.models.base import GibbsModel
 from gibbsafe.models.linear.predictor import LinearModel
@@ -140,7 +140,7 @@ class PrivateLinearRegressor(PrivateLinearEstimator):
     def _typical_slope(self, loss: Loss) -> float:
         return loss.lipschitz
 
-    def fit(self, X: object, y: object) -> Any:
+    def fit(self, X: object, y: object, **refused: object) -> Any:
         """Spend the budget on one private release of the coefficients.
 
         Parameters
@@ -149,12 +149,15 @@ class PrivateLinearRegressor(PrivateLinearEstimator):
             The private rows, clipped to the declared domain.
         y : array-like of shape (n_samples,)
             The private responses.
+        **refused : object
+            None: `sample_weight` is refused by name.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
+        refuse_more(self, refused)
         features, response = self._check_training(X, y, y_numeric=True)
         estimate = self._release(features, response)
         self.coef_ = estimate[: self.n_features_in_]

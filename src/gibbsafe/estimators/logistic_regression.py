@@ -14,6 +14,7 @@ from gibbsafe._validate import fail
 from gibbsafe.domains.labels import Labels
 from gibbsafe.errors import DomainError
 from gibbsafe.estimators.base import PrivateLinearEstimator
+from gibbsafe.estimators.inputs import refuse_more
 from gibbsafe.models import LogisticRegression
 from gibbsafe.models.linear.predictor import LinearModel
 
@@ -144,7 +145,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):
             fail("classes", self.classes, "two labels of one type")
         return first, second
 
-    def fit(self, X: object, y: object) -> PrivateLogisticRegression:
+    def fit(self, X: object, y: object, **refused: object) -> PrivateLogisticRegression:
         """Spend the budget on one private release of the coefficients.
 
         Parameters
@@ -153,12 +154,15 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):
             The private rows, clipped to the declared domain.
         y : array-like of shape (n_samples,)
             The private labels, each one of the declared classes.
+        **refused : object
+            None: `sample_weight` is refused by name.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
+        refuse_more(self, refused)
         labels = self._labels()
         features, response = self._check_training(X, y)
         _require_declared(response, labels)
