@@ -15,7 +15,7 @@ from gibbsafe.theorems.theorem import Premise, Theorem, register
 class FixedNormaliser(Theorem):
     """βΔ-DP for Δ = sup |L(θ, D) − L(θ, D′)| where ∫exp(−βL(θ, D)) dθ is the same for every data set D.
 
-    Proof (lemma 14 of `docs/theory.md`): log p/q = β(L(θ, D′) − L(θ, D)) + log Z(D′)/Z(D), and the second term is 0. Half of what
+    Proof (lemma 16 of `docs/theory.md`): log p/q = β(L(θ, D′) − L(θ, D)) + log Z(D′)/Z(D), and the second term is 0. Half of what
     the exponential mechanism pays, whose normalisers may differ by a factor e^{βΔ}; the constant is tight for one count.
     """
 
