@@ -42,9 +42,9 @@ def population(release: Release, draws: int = 1000, generator: np.random.Generat
             "(docs/uncertainty.md)"
         )
     scaled = scaled_draws(public, release.answers, path_of(plan, release.answers), wanted, random)
-    draws_of, prior = (plan.model.to_original(each) for each in (scaled, prior_draws(scaled, public.unit)))
+    draws_of, prior = (plan.model.to_original(each) for each in (scaled, prior_draws(scaled, public.unit, public.own)))
     shares = decided(draws_of, prior) * (1 - unseen_share(public, release.answers))
-    return _made(release, draws_of, shares, against(scaled, public.unit))
+    return _made(release, draws_of, shares, against(scaled, public.unit, public.own))
 
 
 def _made(release: Release, draws: Floats, shares: Floats, far: tuple[bool, ...]) -> Population:

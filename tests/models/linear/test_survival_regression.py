@@ -126,3 +126,13 @@ def test_synthetic_times_follow_the_law():
     times = MODEL.simulate(TRUTH, 4000, np.random.default_rng(6), X)[:, 0]
     median = math.exp(0.5 * TRUTH[0] + TRUTH[2])
     assert kstest(times, lambda t: 1 / (1 + (t / median) ** -2)).pvalue > 1e-4
+
+
+def test_intervals_cover_the_truth_where_half_are_censored():
+    """12 releases × 3 parameters at 90 %: an honest interval covers fewer than 27 of 36 once in 200 runs; seeds are fixed."""
+    plan = gs.plan(MODEL, gs.Budget(2.0, 1e-6), n=1500, adjacency="replace-one", purpose="estimate")
+    covered = 0
+    for seed in range(12):
+        release = plan.release(patients(1500, 50 + seed), generator=np.random.default_rng(seed), progress=False)
+        covered += int(release.interval(0.9).covers(TRUTH).sum())
+    assert covered >= 27

@@ -24,6 +24,7 @@ from gibbsafe.domains.row_shape import RowShape
 from gibbsafe.errors import DomainError
 from gibbsafe.models.base import GibbsModel
 from gibbsafe.models.capabilities import BoundedScores, HasCorners, ReadsColumns, StatesRows
+from gibbsafe.models.linear.groups import Groups, check_groups, group_precisions
 from gibbsafe.models.units import Units
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.stage import Stage
@@ -47,6 +48,8 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         intercept: whether a constant column 1 is appended.
         feature_names: names of the columns, needed to read tables by name.
         target: name of the response column in tables.
+        groups: categories among the columns whose effects have a normal prior of their own about 0, and its precision in the
+            user's units, as ``{"ward": 16}``. Levels with few records are then drawn towards the others (partial pooling).
     """
 
     dimension: int
@@ -57,6 +60,7 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
     feature_names: tuple[str, ...] | None = None
     target: str = "y"
     columns: tuple[Column, ...] | None = None
+    groups: Groups | None = None
     _domain: Ball | Box | Design = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -77,6 +81,7 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
             domain = Ball(self.dimension, 1.0 if self.radius is None else self.radius)
             object.__setattr__(self, "radius", domain.radius)
         object.__setattr__(self, "_domain", domain)
+        object.__setattr__(self, "groups", check_groups(self.groups, domain))
         if not isinstance(self.intercept, bool):
             fail("intercept", self.intercept, "True or False")
         object.__setattr__(self, "feature_names", check_names(self.feature_names, self.dimension))
@@ -185,6 +190,14 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         scale = self.domain.scale * self.row_scale
         return Units(np.append(scale, self.row_scale), self.domain.offset) if self.intercept else Units(scale)
 
+    @property
+    def own_precisions(self) -> Floats | None:
+        """Those of groups; 0 for every other parameter."""
+        if self.groups is None or not isinstance(self.domain, Design):
+            return None
+        declared = group_precisions(self.groups, self.domain)
+        return self.units.precision_from_original(np.append(declared, 0.0) if self.intercept else declared)
+
     # -- records -------------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -256,4 +269,6 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
             fields |= {"bounds": [list(pair) for pair in self.bounds], "row_norm": self.row_norm}
         fields |= {"intercept": self.intercept, "target": self.target}
         fields["feature_names"] = None if self.feature_names is None else list(self.feature_names)
+        if self.groups is not None:
+            fields["groups"] = dict(self.groups)
         return fields | more
