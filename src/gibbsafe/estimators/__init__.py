@@ -16,6 +16,7 @@ from gibbsafe.estimators.logistic_regression import PrivateLogisticRegression
 from gibbsafe.estimators.public_scaler import PublicScaler
 from gibbsafe.estimators.quantile import PrivateQuantileRegressor
 from gibbsafe.estimators.searches import SearchPrice, price_search
+from gibbsafe.estimators.survival import PrivateSurvivalRegressor
 
 __all__ = [
     "PrivateCountRegressor",
@@ -23,6 +24,7 @@ __all__ = [
     "PrivateLinearRegression",
     "PrivateLogisticRegression",
     "PrivateQuantileRegressor",
+    "PrivateSurvivalRegressor",
     "PublicScaler",
     "SearchPrice",
     "expected_failed_checks",

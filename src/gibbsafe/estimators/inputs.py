@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from gibbsafe._types import Document, Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import count, fail
 from gibbsafe.errors import DomainError, ParameterError
 from gibbsafe.ledger import FreshKeys
@@ -39,7 +39,8 @@ class DomainTypeError(DomainError, TypeError):
 def check_input(estimator: BaseEstimator, *arrays: object, **options: object) -> Any:
     """Run scikit-learn's `validate_data` on training rows, or on new ones with ``reset=False``."""
     with refused_in_one_line():
-        return validate_data(estimator, *arrays, dtype=np.float64, **options)
+        form: JSON = {} if options.get("skip_check_array") else {"dtype": np.float64}
+        return validate_data(estimator, *arrays, **form, **options)
 
 
 def refuse_more(estimator: BaseEstimator, refused: Document) -> None:

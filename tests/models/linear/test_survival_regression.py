@@ -128,11 +128,11 @@ def test_synthetic_times_follow_the_law():
     assert kstest(times, lambda t: 1 / (1 + (t / median) ** -2)).pvalue > 1e-4
 
 
-def test_intervals_cover_the_truth_where_half_are_censored():
-    """12 releases × 3 parameters at 90 %: an honest interval covers fewer than 27 of 36 once in 200 runs; seeds are fixed."""
+def test_intervals_cover_the_truth_though_times_are_censored():
+    """8 releases × 3 parameters at 90 %: an honest interval covers fewer than 17 of 24 once in 300 runs; seeds are fixed."""
     plan = gs.plan(MODEL, gs.Budget(2.0, 1e-6), n=1500, adjacency="replace-one", purpose="estimate")
     covered = 0
-    for seed in range(12):
+    for seed in range(8):
         release = plan.release(patients(1500, 50 + seed), generator=np.random.default_rng(seed), progress=False)
         covered += int(release.interval(0.9).covers(TRUTH).sum())
-    assert covered >= 27
+    assert covered >= 17
