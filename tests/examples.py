@@ -200,13 +200,21 @@ PAIR = {"states": {"a": 2, "b": 2}, "parents": {"b": ["a"]}, "smallest_probabili
 #: Margin losses of one parameter have the full slope on one side of 0 only: they spend a part of their budget.
 ONE_SIDED = 1e-3
 
+#: A category whose effects have a prior of their own, stronger than the default one of small data.
+WARD = gs.domains.Column("ward", kind="category", levels=("a", "b"))
+
 LISTED = (
     Example(
         model=M.LogisticRegression(**WIDE, labels=("no", "yes")),
         study=FEATURES + CATEGORY + LABEL,
         link=labelled,
-        small={ONE_FEATURE: M.LogisticRegression(**ALONE), TWO_FEATURES: M.LogisticRegression(dimension=1)},
+        small={
+            ONE_FEATURE: M.LogisticRegression(**ALONE),
+            TWO_FEATURES: M.LogisticRegression(dimension=1),
+            "a group of two": M.LogisticRegression(dimension=2, intercept=False, columns=(WARD,), groups={"ward": 1.0}),
+        },
         tightness={"logistic regression, two coefficients": (M.LogisticRegression(dimension=2, intercept=False), 20)},
+        gap="rows of one category are the same or orthogonal: a replacement moves the gradient by at most √2 of the 2 paid for",
         predicts=likelier,
         lipschitz_share=0.95,
         spent=ONE_SIDED,
@@ -269,6 +277,8 @@ LISTED = (
             TWO_FEATURES: M.CountRegression(dimension=1, cap=3),
             "exposures": M.CountRegression(**ALONE, cap=3, exposure="days"),
         },
+        gap="slopes of the cap's size all have one sign and lie far below 0: with one predictor no replacement moves the "
+        "gradient by the 2·cap that is paid for, which nearly opposite rows of several dimensions approach",
         predicts=mean_count,
         lipschitz_share=0.85,
         spent=1e-4,
