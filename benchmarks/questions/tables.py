@@ -63,13 +63,9 @@ def cell(n, cells, shape, epsilon, adjacency, releases):  # noqa: PLR0917 - a pl
     return place | {"methods": methods, "level": LEVEL, "covered": covered}
 
 
-def main():
-    """Measure every table and keep the results."""
-    options = harness.arguments(__doc__)
-    quick = options.quick
-    name = "tables_quick" if quick else "tables"
-    releases = options.seeds or (20 if quick else 400)
-    places = [
+def places(quick=False):
+    """Return every table to measure: records, cells, shape, ε, relation of neighbours."""
+    return [
         (n, cells, shape, epsilon, adjacency)
         for n in ((1000,) if quick else (1000, 100_000))
         for cells in ((8,) if quick else (8, 256))
@@ -77,13 +73,21 @@ def main():
         for epsilon in ((1.0,) if quick else (0.1, 1.0))
         for adjacency in ("replace-one", "add-remove")
     ]
+
+
+def main():
+    """Measure every table and keep the results."""
+    options = harness.arguments(__doc__)
+    quick = options.quick
+    name = "tables_quick" if quick else "tables"
+    releases = options.seeds or (20 if quick else 400)
     document = harness.resume(name, quick)
     document["versions"] |= peers.peer_versions()
     document["skipped"] = [] if peers.available() else ["OpenDP, diffprivlib: no environment of peers (`make bench` makes it)"]
     for line in document["skipped"]:
         harness.log(f"skipped: {line}")
     found = []
-    for place in places:
+    for place in places(quick):
         found.append(cell(*place, releases))
         harness.log(str(found[-1]))
         harness.save(name, document | {"cells": found})

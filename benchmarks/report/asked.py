@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.questions.tables import places
 from benchmarks.report.tables import listed, small, table
 
 OURS = "ContingencyTable"
@@ -33,7 +34,9 @@ def counts(results):
         for cell in cells
     ]
     beaten = [cell for cell in cells if behind(cell)]
-    worse = f"in {len(beaten)} of {len(cells)} tables one is" if beaten else f"none of them is in any of {len(cells)} tables"
+    worse = f"In {len(beaten)} of {len(cells)} tables one is" if beaten else f"None is, in any of {len(cells)} tables"
+    planned = len(places())
+    left = [] if len(cells) == planned else [f"**{len(cells)} of {planned} tables are measured so far.**"]
     releases = listed(entry["releases"] for cell in cells for entry in cell["methods"].values())
     return [
         "## Tables of counts",
@@ -41,8 +44,9 @@ def counts(results):
         f"Mean absolute error per cell of a table of declared categories at equal ε (pure) over {releases} releases, with its",
         "standard error: `ContingencyTable` beside OpenDP's and diffprivlib's histograms, the same relation of neighbours for",
         "everyone (diffprivlib states ε for adding or removing a record, and is given ε/2 where one is replaced). *Even* cells",
-        f"are all alike, *sparse* ones fall as 1/k². Is a peer better by more than three standard errors? Of the peers {worse}.",
+        f"are all alike, *sparse* ones fall as 1/k². Is a peer better by more than three standard errors? {worse}.",
         f"*Covered*: cells whose count is inside the interval of {100 * cells[0]['level']:.0f} %; the peers give none.",
+        *left,
         "",
         *table(("n", "cells", "shape", "ε", "neighbours", *names, "covered"), rows),
         "",
