@@ -43,6 +43,18 @@ def measured(model, features, response):
     return features, response
 
 
+def counted(model, features, response):
+    """Features and a count; where there are exposures, one beside each."""
+    counts = np.floor(np.maximum(response, 0.0))
+    return features, counts if model.exposure is None else np.column_stack([counts, np.exp(-np.clip(response, -2, 2))])
+
+
+def timed(model, features, response):
+    """Features, a time and whether its event was seen; times of any size, none of them 0."""
+    times = np.exp(np.clip(response, -700, 700))
+    return features, np.column_stack([times, np.where(np.floor(np.abs(response)) % 3 == 1, *model.event_labels)])
+
+
 def states(rng, model, n):
     """One of the declared states each."""
     return np.array(model.states)[rng.integers(len(model.states), size=n)]
@@ -59,8 +71,9 @@ def paths(rng, model, n):
 
 
 def nodes(rng, model, n):
-    """A state per node."""
-    columns = [np.array(each, dtype=object)[rng.integers(len(each), size=n)] for each in model.states.values()]
+    """A state per node, or per column of a table."""
+    declared = model.states if hasattr(model, "states") else model.categories
+    columns = [np.array(each, dtype=object)[rng.integers(len(each), size=n)] for each in declared.values()]
     return np.array(columns, dtype=object).T.reshape(n, len(columns))
 
 
@@ -87,6 +100,11 @@ def mean_count(model, predictors):
     return np.exp(predictors).mean(axis=1)
 
 
+def median_time(model, predictors):
+    """e to the mean predictor."""
+    return np.exp(predictors.mean(axis=1))
+
+
 # -- tables: the model that reads them, and their columns --------------------------------------------------------------------
 
 
@@ -103,7 +121,8 @@ def by_time(model, data):
 
 def by_node(model, data):
     """One column per node."""
-    return model, {node: [row[k] for row in data] for k, node in enumerate(model.nodes)}
+    names = model.nodes if hasattr(model, "nodes") else model.columns
+    return model, {name: [row[k] for row in data] for k, name in enumerate(names)}
 
 
 # -- columns and targets of studies, of the table in tests/study --------------------------------------------------------------
@@ -112,6 +131,7 @@ FEATURES = "[columns.a]\nbounds = [0, 1]\n[columns.b]\nbounds = [0, 5]\n"
 ONE = "[columns.a]\nbounds = [0, 1]\n"
 LABEL = '[target]\nname = "y"\nlabels = ["no", "yes"]\n'
 NUMBER = '[target]\nname = "z"\nbounds = [0, 20]\n'
+COUNT = '[target]\nname = "k"\nbounds = [0, 20]\n'
 CATEGORY = '[columns.w]\nlevels = ["u", "v", "w"]\n'
 LEVELS = '[target]\nname = "w"\nlevels = ["u", "v", "w"]\n'
 CATEGORIES = CATEGORY + '[columns.x]\nlevels = ["s", "t"]\n'
@@ -142,6 +162,7 @@ class Example:
         bought: options with which `trimmed_for` buys a trim; None: it has no trim to buy.
         metric: whether it states a Lipschitz constant under a metric on records.
         table: (model, records) → model and columns of a table of the same records; None: not by name.
+        theorem: of a family: which theorem prices it.
         refused: entries outside its domain, with what the refusal says.
     """
 
@@ -164,6 +185,7 @@ class Example:
     bought: Mapping[str, Any] | None = None
     metric: bool = True
     table: Callable[..., Any] | None = None
+    theorem: str = "bounded-range"
     refused: tuple[tuple[Any, str], ...] = ()
 
 
@@ -178,13 +200,21 @@ PAIR = {"states": {"a": 2, "b": 2}, "parents": {"b": ["a"]}, "smallest_probabili
 #: Margin losses of one parameter have the full slope on one side of 0 only: they spend a part of their budget.
 ONE_SIDED = 1e-3
 
+#: A category whose effects have a prior of their own, stronger than the default one of small data.
+WARD = gs.domains.Column("ward", kind="category", levels=("a", "b"))
+
 LISTED = (
     Example(
         model=M.LogisticRegression(**WIDE, labels=("no", "yes")),
         study=FEATURES + CATEGORY + LABEL,
         link=labelled,
-        small={ONE_FEATURE: M.LogisticRegression(**ALONE), TWO_FEATURES: M.LogisticRegression(dimension=1)},
+        small={
+            ONE_FEATURE: M.LogisticRegression(**ALONE),
+            TWO_FEATURES: M.LogisticRegression(dimension=1),
+            "a group of two": M.LogisticRegression(dimension=2, intercept=False, columns=(WARD,), groups={"ward": 1.0}),
+        },
         tightness={"logistic regression, two coefficients": (M.LogisticRegression(dimension=2, intercept=False), 20)},
+        gap="rows of one category are the same or orthogonal: a replacement moves the gradient by at most √2 of the 2 paid for",
         predicts=likelier,
         lipschitz_share=0.95,
         spent=ONE_SIDED,
@@ -239,16 +269,31 @@ LISTED = (
     ),
     Example(
         model=M.CountRegression(**WIDE, cap=12, dispersion=2.0),
-        study=FEATURES + NUMBER,
+        study=FEATURES + COUNT,
         options="dispersion = 3.0\n",
-        link=measured,
+        link=counted,
         small={
             ONE_FEATURE: M.CountRegression(**ALONE, cap=3),
             TWO_FEATURES: M.CountRegression(dimension=1, cap=3),
+            "exposures": M.CountRegression(**ALONE, cap=3, exposure="days"),
         },
+        gap="slopes of the cap's size all have one sign and lie far below 0: with one predictor no replacement moves the "
+        "gradient by the 2·cap that is paid for, which nearly opposite rows of several dimensions approach",
         predicts=mean_count,
         lipschitz_share=0.85,
         spent=1e-4,
+    ),
+    Example(
+        model=M.SurvivalRegression(**WIDE, scale=0.5),
+        study=FEATURES + NUMBER,
+        options='scale = 0.5\nevent = "y"\nevent_labels = ["no", "yes"]\n',
+        link=timed,
+        small={
+            ONE_FEATURE: M.SurvivalRegression(**ALONE, scale=0.5),
+            TWO_FEATURES: M.SurvivalRegression(dimension=1, scale=0.5),
+        },
+        predicts=median_time,
+        lipschitz_share=0.95,
     ),
     Example(
         model=M.GaussianMean(dimension=2, radius=3.0),
@@ -368,6 +413,19 @@ LISTED = (
         bought={"states": 3, "length": 5},
         table=by_time,
         refused=(("x", "row 7 is 'x'"),),
+    ),
+    Example(
+        model=M.ContingencyTable(categories={"ward": ("A", "B", "C"), "died": ("no", "yes")}),
+        study=CATEGORIES,
+        draw=nodes,
+        small={
+            "two categories": M.ContingencyTable(categories={"y": 2}),
+            "two by two": M.ContingencyTable(categories={"a": 2, "b": 2}),
+        },
+        metric=False,
+        table=by_node,
+        theorem="fixed-normaliser",
+        refused=(("D", "row 7 is 'D'"), (None, "row 7")),
     ),
     Example(
         model=M.FiniteFamily.bernoulli(0.1),

@@ -35,6 +35,7 @@ DOORS = {
     ("release.releases", "Release.interval"): "population",
     ("release.releases", "Release.population"): "population",
     ("release.releases", "Release._population"): "population",
+    ("release.releases", "Release.table"): "population",
     ("release.releases", "Release.simulate"): "queries",
 }
 #: Modules that need what takes long to import, and are therefore imported inside functions.

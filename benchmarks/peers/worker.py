@@ -93,12 +93,46 @@ def opendp_mean(arrays, request):
     return {"mean": np.array(found)}
 
 
+def opendp_histogram(arrays, request):
+    """OpenDP: counts of known categories with its integer Laplace noise, the scale by OpenDP's own map; (releases, cells)."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+    counts = dp.t.make_count_by_categories(
+        *space, categories=list(range(request["cells"])), null_category=False, MO=dp.L1Distance[int]
+    )
+    scale = dp.binary_search_param(
+        lambda s: counts >> dp.m.then_laplace(s), d_in=request["neighbours"], d_out=request["epsilon"], T=float
+    )
+    release = counts >> dp.m.then_laplace(scale)
+    codes = arrays["codes"].tolist()
+    return {"counts": np.array([release(codes) for _ in range(request["releases"])])}
+
+
+def diffprivlib_histogram(arrays, request):
+    """diffprivlib's histogram of the codes, one bin each; its ε is for one record more or less."""
+    from diffprivlib.tools import histogram
+
+    cells, epsilon = request["cells"], request["epsilon"] / request["neighbours"]
+    return {
+        "counts": np.array(
+            [
+                histogram(arrays["codes"], epsilon=epsilon, bins=cells, range=(-0.5, cells - 0.5), random_state=seed)[0]
+                for seed in range(request["releases"])
+            ]
+        )
+    }
+
+
 def main():
     folder = Path(sys.argv[1])
     request = json.loads((folder / "request.json").read_text())
     with np.load(folder / "in.npz") as found:
         arrays = dict(found)
-    tasks = {"logistic": logistic, "linear": linear, "diffprivlib_mean": diffprivlib_mean, "opendp_mean": opendp_mean}
+    tasks = {
+        task.__name__: task for task in (logistic, linear, diffprivlib_mean, opendp_mean, opendp_histogram, diffprivlib_histogram)
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         answer = tasks[request["task"]](arrays, request)

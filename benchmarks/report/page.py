@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 from benchmarks.report import promises
+from benchmarks.report.asked import counts as tables_of_counts
+from benchmarks.report.asked import gains
 from benchmarks.report.contamination import contamination
 from benchmarks.report.draws import draws
 from benchmarks.report.models import families, heavy_tails, means, networks, tightness
@@ -32,6 +34,8 @@ SECTIONS = {
     "tightness": tightness,
     "means": means,
     "heavy_tails": heavy_tails,
+    "gains": gains,
+    "tables": tables_of_counts,
     "families": families,
     "contamination": contamination,
     "network_statistics": networks,

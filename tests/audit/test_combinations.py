@@ -11,7 +11,7 @@ import pytest
 import gibbsafe as gs
 from gibbsafe.theorems import THEOREMS
 
-from ..examples import EXAMPLES, SMALL
+from ..examples import EXAMPLES, ONE_FEATURE, SMALL
 from .combinations import ADJACENCIES, by_hand, plans
 
 
@@ -82,3 +82,23 @@ def test_several_draws_and_an_estimate_in_stages():
     assert audited(several, worst).epsilon(1e-5) == pytest.approx(several.guarantee.epsilon(1e-5), rel=1e-2)
     staged = gs.plan(model, gs.Budget(1.0, 1e-6), n=12, adjacency="replace-one", purpose="estimate")
     assert audited(staged, worst, draws=16) is None
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("SurvivalRegression", ONE_FEATURE), ("CountRegression", "exposures"), ("ContingencyTable", "two by two")],
+)
+def test_persons_with_two_rows_are_not_refuted(name, what, adjacency):
+    """The worst person is worth at least half of the claim, or the example says why not; never more than the claim."""
+    plan = gs.plan(SMALL[name, what], gs.Budget(1.0, 1e-6), n=12, adjacency=adjacency, rows_per_person=2)
+    worst = gs.audit.worst_neighbours(plan, effort=12)
+    curve = audited(plan, worst)
+    assert curve.epsilon(1e-6) >= 0.5 * plan.guarantee.epsilon(1e-6) or EXAMPLES[name].gap is not None
+
+
+def test_a_blend_of_records_that_is_none_is_passed_over():
+    """Half of a count is no record: the search goes on with those that are."""
+    plan = gs.plan(SMALL["CountRegression", ONE_FEATURE], gs.Budget(1.0, 1e-6), n=12, adjacency="add-remove")
+    worst = gs.audit.worst_neighbours(plan, effort=40)
+    assert worst.curve.epsilon(1e-6) > 0.75

@@ -190,3 +190,28 @@ def test_reasons_are_read_from_the_cell():
     far["methods"]["gradient descent, tuned"] |= {"passes": 300, "rate": 8.0}
     assert report_utility.labels(far) == ["farther descent"]
     assert "open" not in " ".join(report_utility.losses([far]))
+
+
+def test_tables_of_counts_are_no_worse_than_the_peers_and_their_intervals_cover():
+    """No peer is better by more than three standard errors in any measured table; intervals of 90 % cover at least 89 %."""
+    from benchmarks.report import asked
+
+    cells = committed()["tables"]["cells"]
+    assert all({"OpenDP", "diffprivlib"} <= set(cell["methods"]) for cell in cells)
+    assert [cell for cell in cells if asked.behind(cell)] == []
+    assert min(cell["covered"] for cell in cells) > 0.89
+    better = {"mean": 0.5, "error": 0.01}
+    assert asked.behind({"methods": {asked.OURS: {"mean": 1.0, "error": 0.01}, "OpenDP": better}}) == ["OpenDP"]
+
+
+def test_estimates_of_counts_and_times_keep_two_thirds_at_three():
+    from benchmarks.questions import gains
+
+    strong = [
+        cell
+        for table in committed()["gains"]["tables"]
+        for cell in table["cells"]
+        if cell["epsilon"] == 3 and cell["signal"] >= gains.SIGNAL
+    ]
+    assert len(strong) == len(gains.TABLES)
+    assert min(cell["share"] for cell in strong) >= gains.SHARE

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gibbsafe as gs
 from gibbsafe.posteriors.bumps import BumpPosterior
 from gibbsafe.samplers import draw_exactly
 
@@ -315,11 +316,57 @@ def test_spread_and_standard_error():
     assert harness.mean_and_error([4.0]) == (4.0, None)
 
 
+def test_tables_have_errors_and_intervals_that_cover():
+    """Intervals of 90 % over 8 cells of 60 releases: at least 0.9 but for 4 standard errors (false alarm below 1e-4)."""
+    from benchmarks.questions import tables
+
+    assert np.bincount(tables.data_of(100, 8, "sparse")).sum() == 100
+    for adjacency in ("replace-one", "add-remove"):
+        found = tables.cell(200, 8, "sparse", 1.0, adjacency, 60)
+        assert set(found["methods"]) == {"ContingencyTable"}  # peers are skipped by name where they are not
+        assert found["covered"] > 0.9 - 4 * 0.3 / math.sqrt(8 * 60)
+        noise = 2 if adjacency == "replace-one" else 1
+        assert found["methods"]["ContingencyTable"]["mean"] < noise + 4 * noise * 1.5 / math.sqrt(8 * 60)
+
+
+def test_gains_on_real_tables_keep_two_thirds_at_three():
+    """At ε = 3 and nμ/d ≥ 32 at least two thirds of the gain are kept; a table without its package is skipped by name."""
+    from benchmarks.questions import gains
+
+    read = {name: table.read() for name, table in gains.TABLES.items()}
+    missing = [f"{name}: no {gains.TABLES[name].package}" for name, data in read.items() if data is None]
+    for name, data in read.items():
+        if data is not None:
+            cell = gains.measure(name, data, (3.0,), 1)["cells"][0]
+            assert cell["signal"] >= gains.SIGNAL
+            assert cell["share"] >= gains.SHARE
+    if missing:
+        pytest.skip("; ".join(missing))
+
+
+def test_gains_without_noise_to_speak_of_are_the_fits_own(monkeypatch):
+    """Synthetic counts and times at ε = 30: a share near 1, and losses in their order."""
+    from benchmarks.questions import gains
+
+    random = np.random.default_rng(0)
+    X = random.uniform(0, 1, (3000, 6))
+    counted = random.negative_binomial(8, 8 / (8 + np.exp(2 * X[:, 0])))
+    monkeypatch.setitem(gains.TABLES, "made", gains.table("none", "-", dict.fromkeys("abcdef", (0, 1)), ("y",), **COUNTED))
+    assert gains.TABLES["made"].read() is None
+    found = gains.measure("made", (X, counted.astype(float)), (30.0,), 1)
+    assert found["plain"] < found["intercept"]
+    assert 0.9 < found["cells"][0]["share"] < 1.05
+
+
+COUNTED = {"kind": gs.models.CountRegression, "cap": 12, "dispersion": 8.0}
+
+
 TESTS = {
     "contamination": test_contamination_and_its_section,
     "draws": test_draws_and_their_section,
     "estimates": test_costs_of_an_estimate,
     "families": test_costs_of_draws_of_a_family,
+    "gains": test_gains_without_noise_to_speak_of_are_the_fits_own,
     "heavy_tails": test_heavy_tails_at_a_tiny_size,
     "main_line": test_kernels_and_growth,
     "means": test_means_and_regressions_have_errors_for_every_method,
@@ -328,6 +375,7 @@ TESTS = {
     "scale": test_scale_measures_a_process_of_its_own,
     "schedules": test_schedules_on_a_table_and_their_page,
     "speed": test_speed_without_chains,
+    "tables": test_tables_have_errors_and_intervals_that_cover,
     "tightness": test_tightness_shares_are_at_most_one,
     "utility": test_every_method_of_utility_gives_a_finite_loss,
 }

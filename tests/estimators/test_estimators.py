@@ -303,3 +303,13 @@ def test_prediction_needs_a_fit_and_rows_of_its_form():
 def test_public_scaler_refuses_bounds(bounds, message):
     with pytest.raises(gs.ParameterError, match=message):
         PublicScaler(bounds).fit(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_weights_of_records_are_refused_by_name(cls):
+    """Before anything else is looked at, so nothing is charged; other arguments are a mistake of the caller as everywhere."""
+    with pytest.raises(gs.ParameterError, match="sample_weight: refused, since a weight multiplies") as refusal:
+        cls(radius=1.0).fit(np.zeros((3, 1)), np.zeros(3), sample_weight=np.ones(3))
+    assert "\n" not in str(refusal.value)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):
+        cls(radius=1.0).fit(np.zeros((3, 1)), np.zeros(3), weights=np.ones(3))

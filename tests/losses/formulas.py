@@ -8,6 +8,8 @@ import mpmath as mp
 
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.centred import CentredPseudoHuberLoss, CentredSoftPinballLoss
+from gibbsafe.losses.exposed import UNIT, ExposedCountLoss
+from gibbsafe.losses.log_logistic import CENSORED, LogLogisticLoss
 from gibbsafe.losses.logistic import LogisticLoss
 from gibbsafe.losses.narrow import NarrowPseudoHuberLoss
 from gibbsafe.losses.negative_binomial import NegativeBinomialLoss
@@ -20,7 +22,7 @@ class Written:
     """A loss beside its formula f(loss, u, y); ``bend`` is where its curvature is largest at the target ``y``.
 
     ``lowest`` and ``highest`` are the ends of the targets; the loss's constants are attained at ``steepest``. ``bounded_below``
-    says whether it is at least 0.
+    says whether it is at least 0, ``packed`` whether responses hold more than a number, so that nobody may move them.
     """
 
     loss: Loss
@@ -31,6 +33,7 @@ class Written:
     highest: float = 1e300
     steepest: float = 0.3
     bounded_below: bool = True
+    packed: bool = False
 
     @property
     def width(self):
@@ -62,6 +65,17 @@ def negative_binomial(loss, u, y):
     return size * mp.log1p(mean / size) + y * mp.log1p(size / mean)
 
 
+def exposed(loss, u, y):
+    count = mp.floor(mp.mpf(y) / UNIT)
+    return negative_binomial(loss.base, u + mp.mpf(y) - UNIT * count - UNIT / 2, count)
+
+
+def log_logistic(loss, u, y):
+    event = y < CENSORED / 2
+    v = (u - (mp.mpf(y) if event else mp.mpf(y) - CENSORED)) / loss.scale
+    return mp.log1p(mp.exp(-v)) + (mp.log1p(mp.exp(v)) if event else 0)
+
+
 def centred(formula):
     """The same, measured from its value at 0."""
     return lambda loss, u, y: formula(loss, u, y) - formula(loss, mp.mpf(0), y)
@@ -80,6 +94,22 @@ LISTED = [
     Written(CentredSoftPinballLoss(0.7, 2.0), centred(soft_pinball), bend=0.3, bounded_below=False),
     Written(NegativeBinomialLoss(7, 1.0), negative_binomial, bend=0.0, y=3.0, lowest=0.0, highest=7.0, steepest=7.0),
     Written(NegativeBinomialLoss(20, 4.0), negative_binomial, bend=math.log(4.0), y=3.0, lowest=0.0, highest=20.0, steepest=20.0),
+    Written(
+        ExposedCountLoss(NegativeBinomialLoss(7, 2.0)),
+        exposed,
+        bend=math.log(2.0) - 0.25,
+        y=3 * UNIT + UNIT / 2 + 0.25,
+        lowest=4.0,
+        highest=7 * UNIT + 60,
+        steepest=7 * UNIT + UNIT / 2 + 0.25,
+        packed=True,
+    ),
+    Written(
+        LogLogisticLoss(0.5), centred(log_logistic), bend=0.3, lowest=-745.0, highest=710.0, bounded_below=False, packed=True
+    ),
+    Written(
+        LogLogisticLoss(2.0), centred(log_logistic), bend=0.3, lowest=-745.0, highest=710.0, bounded_below=False, packed=True
+    ),
 ]
 #: Every smooth loss by itself.
 WRITTEN = {written.loss: written for written in LISTED}

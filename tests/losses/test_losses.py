@@ -56,7 +56,10 @@ def test_losses_of_the_residual_are_of_the_residual(loss):
         assert not loss.of_residual
         return
     moved, still = (loss.value(u + b, y + b) - loss.value(v + b, y + b) for b in (np.abs(a), np.zeros(200)))
-    assert np.allclose(moved, still, rtol=1e-9, atol=1e-9) == loss.of_residual
+    if WRITTEN[loss].packed:
+        assert not loss.of_residual
+    else:
+        assert np.allclose(moved, still, rtol=1e-9, atol=1e-9) == loss.of_residual
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)

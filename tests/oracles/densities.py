@@ -79,6 +79,20 @@ def negative_binomial(size: float) -> Loss:
     return lambda u, y: (size + y) * softplus(u - math.log(size)) - y * (u - math.log(size))
 
 
+def log_logistic(scale: float, event: bool) -> Loss:
+    """−log of the density, or of the survival, of a log time y around u with logistic noise, less its value at u = 0."""
+
+    def loss(u: Array, y: float) -> Array:
+        # with v = (u − y)/s: softplus(−v) = (−v)₊ + log(1 + e^{−|v|}), and softplus(v) = softplus(−v) + v
+        v, start = (u - y) / scale, -y / scale
+        lower = np.maximum(-v, 0.0) - max(-start, 0.0) if abs(start) < 1e3 else (-u / scale if start < 0 else np.zeros_like(u))
+        bent = np.log1p(np.exp(-np.abs(v))) - math.log1p(math.exp(-abs(start)))
+        once = lower + bent
+        return 2 * once + u / scale if event else once
+
+    return loss
+
+
 def squared(u: Array, y: float) -> Array:
     """½(y − u)², less its value at u = 0."""
     return u * (u / 2 - y)

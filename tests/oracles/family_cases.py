@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import partial
 from typing import Any
@@ -359,6 +360,37 @@ def finite_families(rng: Generator, made: Case) -> None:
             made.at_most(f"δ({epsilon!r})", value, plan.guarantee.delta(epsilon))
             if epsilon == budget.epsilon:
                 made.at_most("the budget's δ", value, budget.delta)
+
+
+@case("tables of counts", 0.5)
+def counts(rng: Generator, made: Case) -> None:
+    """Noisy counts of two cells that a person's rows leave and enter: enumeration of the log ratio's values in 60 digits."""
+    adjacency = str(either(rng, *ADJACENCIES))
+    rows, out, into = people(rng, adjacency)
+    model = gs.models.ContingencyTable(categories={"a": int(rng.integers(2, 5)), "b": int(rng.integers(2, 4))})
+    plan = planned(rng, made, model, size(rng, 1e4) + rows, adjacency, rows, draws=1, theorem="fixed-normaliser")
+    with mp.workdps(60):
+        q = mp.exp(-mp.mpf(plan.inverse_temperature))
+        ratios = {0: mp.mpf(1)}  # P(Σ |e − s| − |e| = r) over the cells that change by s
+        for shift in (out, into):
+            law: dict[int, mp.mpf] = {}
+            for place in range(shift + 1):  # 0: all e ≤ 0; shift: all e ≥ shift
+                mass = q**place / (1 + q) * (1 if place in (0, shift) else 1 - q)
+                law[shift - 2 * place] = law.get(shift - 2 * place, mp.mpf(0)) + (mp.mpf(1) if shift == 0 else mass)
+            ratios = convolved(ratios, law)
+        beta = mp.mpf(plan.inverse_temperature)
+        made.at_most("log ratio", beta * max(ratios), plan.guarantee.epsilon(0.0))
+        for epsilon in [plan.budget.epsilon, *epsilons_for(rng, plan.budget.epsilon)]:
+            terms = [mass * (1 - mp.exp(mp.mpf(epsilon) - beta * r)) for r, mass in ratios.items() if beta * r > epsilon]
+            made.at_most(f"δ({epsilon!r})", mp.fsum(terms), plan.guarantee.delta(epsilon))
+
+
+def convolved(first: dict[int, Any], second: dict[int, Any]) -> dict[int, Any]:
+    """Return the law of a sum of two independent whole numbers."""
+    total: dict[int, Any] = {}
+    for (a, p), (b, r) in itertools.product(first.items(), second.items()):
+        total[a + b] = total.get(a + b, mp.mpf(0)) + p * r
+    return total
 
 
 @case("Welsch's location", 1)

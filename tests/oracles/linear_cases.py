@@ -127,6 +127,19 @@ def counts(rng: Generator, **shape: Any) -> Drawn:
     return Drawn(model, densities.negative_binomial(dispersion), response, slopes, lambda z, y: math.log(dispersion))
 
 
+def survival(rng: Generator, **shape: Any) -> Drawn:
+    """Log-logistic times of any scale, all of them events or all of them censored."""
+    scale, event = magnitude(rng, 1e-4, 1e4), bool(rng.random() < 0.7)
+    model = gs.models.SurvivalRegression(**shape, scale=scale)
+    slopes = (-1 / scale, 1 / scale if event else 0.0)
+    return Drawn(model, densities.log_logistic(scale, event), near, slopes, _response_itself, scale)
+
+
+def near(rng: Generator, predictor: float, unit: float, reach: float) -> float:
+    """A log time a hundred scales away on either side, near the predictor, or on it."""
+    return far(rng, predictor, unit, min(reach, 100.0))
+
+
 #: Models of a linear predictor that are drawn with one parameter alone, and those that are drawn with several as well.
 SINGLE = {"BernoulliLogit": logit, "Hinge": hinge, "QuantileRegression": pinball}
 SEVERAL = {
@@ -135,6 +148,7 @@ SEVERAL = {
     "PseudoHuberRegression": pseudo_huber,
     "SoftQuantileRegression": soft_pinball,
     "CountRegression": counts,
+    "SurvivalRegression": survival,
 }
 ONE_PARAMETER = SINGLE | SEVERAL
 

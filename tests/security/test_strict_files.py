@@ -98,7 +98,8 @@ def replaced(content, path, value):
 def test_texts_and_truth_values_for_numbers_in_plans(contents, name):
     plan = contents[name]["plan"]
     for path, value in leaves(plan):
-        name_of_a_state = {"labels", "states", "outcomes"} & set(path)  # may be a text or a truth value
+        named = {"labels", "event_labels", "states", "outcomes", "categories"}  # of states: may be texts or truth values
+        name_of_a_state = named & set(path)
         if isinstance(value, int | float) and not isinstance(value, bool) and not name_of_a_state:
             for odd in (str(value), True):
                 if odd == value and type(odd) is type(value):

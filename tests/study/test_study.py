@@ -37,6 +37,7 @@ def table():
             "y": generator.choice(["no", "yes"], 30),
             "z": generator.uniform(0, 20, 30),
             "x2": generator.choice(["s", "t"], 30),
+            "k": np.arange(30) % 25,
             "person": np.arange(30) // 3,
         }
     )

@@ -87,6 +87,7 @@ def random_constants(draw):
         "loss_bound": draw(),
         "difference_range": draw() if draw.rng.random() < 0.5 else tuple(draw() for _ in range(4)),
         "difference_bound": draw(),
+        "fixed_normaliser": True,
         "prior_precision": precision,
         "prior_smoothness": max(precision, draw()),
         "smoothness": smoothness,

@@ -32,6 +32,7 @@ PUBLIC = {
     "stochastic-lipschitz",
     "contaminated-uniform",
     "beta-bernoulli",
+    "fixed-normaliser",
 }
 RICH = {
     "lipschitz": 1.0,
@@ -41,6 +42,7 @@ RICH = {
     "smoothness": 0.25,
     "loss_bound": 3.0,
     "difference_bound": 4.0,
+    "fixed_normaliser": True,
     "record_radius": 1.5,
     "n": 500,
     "maximum_n": 1000,

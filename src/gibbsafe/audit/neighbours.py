@@ -15,7 +15,7 @@ from gibbsafe.audit.clock import Clock
 from gibbsafe.audit.curves import PrivacyCurve
 from gibbsafe.audit.plans import exact_curve, posteriors_of
 from gibbsafe.audit.records import blend, corners_of, join
-from gibbsafe.errors import GibbsafeError, PremiseError
+from gibbsafe.errors import DomainError, GibbsafeError, PremiseError
 from gibbsafe.planning import Plan
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.normal import NormalPosterior
@@ -182,7 +182,10 @@ class _Search:
                 if self.tried >= 2 * self.effort or self.clock.is_over():
                     return candidate
                 changed = move(candidate)
-                reached = self._score(changed)
+                try:
+                    reached = self._score(changed)
+                except DomainError:  # a blend of two records may be none: a fraction of a count
+                    continue
                 if reached > score * (1 + 1e-6):
                     score, candidate = reached, changed
             if score <= start * 1.001:

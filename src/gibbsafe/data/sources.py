@@ -150,23 +150,35 @@ def readable_text(batch: Any) -> Any:
 def read_records(
     data: object,
     feature_names: tuple[str, ...] | None,
-    target: str,
+    targets: tuple[str, ...],
     on_invalid: str = "error",
     columns: Sequence[Column] | None = None,
 ) -> tuple[Any, Any]:
-    """Return (features, response) from ``(X, y)`` or from a table with named columns.
+    """Return (features, response) from ``(X, y)`` or from a table with named columns; a tuple of columns for two ``targets``.
 
     With declared ``columns`` the features of a table are its raw columns by name.
     """
     if is_table(data):
-        if columns is None:
-            return _read_table(data, feature_names, target, on_invalid)
-        names = tuple(dict.fromkeys(column.source for column in columns))
-        raw = _columns(data, (*names, target))
-        return {name: raw[name] for name in names}, _plain(raw[target])
+        names = () if columns is None else tuple(dict.fromkeys(column.source for column in columns))
+        if columns is None and len(targets) == 1:
+            return _read_table(data, feature_names, targets[0], on_invalid)
+        raw = _columns(data, (*names, *targets))
+        response = tuple(_plain(raw[target]) for target in targets)
+        features = (
+            _read_table(data, feature_names, None, on_invalid)[0] if columns is None else {name: raw[name] for name in names}
+        )
+        return features, response[0] if len(targets) == 1 else response
     if not isinstance(data, tuple | list) or len(data) != 2:
         raise DomainError(f"data: must be a pair (X, y) or a table with the Arrow C stream, not {type(data).__name__}")
-    return data[0], data[1]
+    return data[0], data[1] if len(targets) == 1 else _apart(data[1], targets)
+
+
+def _apart(response: Any, targets: tuple[str, ...]) -> tuple[Values, ...]:
+    """Return the columns of a response that has several."""
+    table = np.asarray(response)
+    if table.ndim != 2 or table.shape[1] != len(targets):
+        raise DomainError(f"y: must have {len(targets)} columns, {' and '.join(targets)}")
+    return tuple(table.T)
 
 
 def read_columns(table: object, columns: Sequence[Column]) -> JSON:

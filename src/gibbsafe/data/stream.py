@@ -12,6 +12,7 @@ from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.data.census import Census, Unit, array_rows
 from gibbsafe.data.options import Encoder, EncodingOptions
 from gibbsafe.data.sources import batches_of, is_table
+from gibbsafe.data.sparse import dense_pieces, has_sparse_rows
 from gibbsafe.data.spool import DEFAULT_MEMORY, Spool
 from gibbsafe.errors import DomainError
 
@@ -25,22 +26,23 @@ PIECE_SHARE = 1 / 128
 def encode_records(
     model: Encoder, data: object, options: EncodingOptions, *, unit: Unit, persons: object = None, memory: int | None = None
 ) -> RowBlocks:
-    """Return encoded records: arrays at once, tables piece by piece, beyond the memory limit in a file.
+    """Return encoded records: arrays at once, tables and sparse rows piece by piece, beyond the memory limit in a file.
 
     Encoding works row by row, so the result is the same whatever the pieces are. Every row passes the `Census`.
     """
     census = Census(unit, options.on_invalid)
-    if not is_table(data):
+    sparse = has_sparse_rows(data)
+    if not is_table(data) and not sparse:
         names = None if persons is None else np.asarray(persons)
         blocks = census.admit(model.encode(data, options), array_rows(data), names)
         census.close()
         return blocks
     spool, total = Spool(memory), 0
-    for piece in _pieces(data, memory, options.on_invalid):
-        last = total + piece.num_rows
-        names = persons_of(piece, persons, total) if unit.of_persons else None
+    for piece, rows in _sparse_pieces(data, memory) if sparse else _pieces(data, memory, options.on_invalid):
+        last = total + rows
+        names = persons_of(piece, persons, total, rows) if unit.of_persons else None
         try:
-            block = census.admit(model.encode(piece, options), piece.num_rows, names)
+            block = census.admit(model.encode(piece, options), rows, names)
         except DomainError as error:
             raise DomainError(str(error), private=f"in rows {total} to {last - 1}" if total else "") from None
         spool.add(block)
@@ -77,8 +79,8 @@ def check_count(data: object, unit: Unit) -> None:
         unit.check(found)
 
 
-def _pieces(data: object, memory: int | None, on_invalid: str) -> Iterator[Any]:
-    """Yield tables of a limited number of rows; one without rows if there are none."""
+def _pieces(data: object, memory: int | None, on_invalid: str) -> Iterator[tuple[Any, int]]:
+    """Yield tables of a limited number of rows, and that number; one without rows if there are none."""
     import pyarrow as pa
 
     room = int((memory or DEFAULT_MEMORY) * PIECE_SHARE)
@@ -88,17 +90,27 @@ def _pieces(data: object, memory: int | None, on_invalid: str) -> Iterator[Any]:
         rows = min(MOST_ROWS, max(256, room // (8 * max(1, len(schema)))))
         for start in range(0, batch.num_rows, rows):
             empty = False
-            yield pa.Table.from_batches([batch.slice(start, rows)])
+            piece = pa.Table.from_batches([batch.slice(start, rows)])
+            yield piece, piece.num_rows
     if empty and schema is not None:
-        yield schema.empty_table()
+        yield schema.empty_table(), 0
 
 
-def persons_of(piece: Any, persons: Any, first: int) -> Values | None:
+def _sparse_pieces(data: Any, memory: int | None) -> Iterator[tuple[Any, int]]:
+    """Yield pairs of dense rows and their responses, as tables are cut."""
+    rows, response = data[0], np.asarray(data[1])
+    if response.ndim == 0 or len(response) != rows.shape[0]:
+        raise DomainError("X, y: not of the same number of rows")
+    for first, piece in dense_pieces(rows, int((memory or DEFAULT_MEMORY) * PIECE_SHARE) // 8):
+        yield (piece, response[first : first + len(piece)]), len(piece)
+
+
+def persons_of(piece: Any, persons: Any, first: int, rows: int) -> Values | None:
     """Return the identifiers of a piece: a column of it, or the same rows of an array beside it."""
     if persons is None:
         return None
-    if isinstance(persons, str):
+    if isinstance(persons, str) and is_table(piece):
         if piece.schema.names.count(persons) != 1:
             raise DomainError(f"column {persons!r}: found {piece.schema.names.count(persons)} times, must be there once")
         return np.array(piece.column(persons).to_pylist(), dtype=object)
-    return np.asarray(persons)[first : first + piece.num_rows].astype(object)
+    return np.asarray(persons)[first : first + rows].astype(object)

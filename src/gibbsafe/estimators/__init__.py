@@ -9,18 +9,22 @@ from gibbsafe._extras import require_extra
 require_extra("sklearn", "gibbsafe.estimators")
 
 from gibbsafe.estimators.conformance import expected_failed_checks
+from gibbsafe.estimators.counts import PrivateCountRegressor
 from gibbsafe.estimators.huber import PrivateHuberRegressor
 from gibbsafe.estimators.linear_regression import PrivateLinearRegression
 from gibbsafe.estimators.logistic_regression import PrivateLogisticRegression
 from gibbsafe.estimators.public_scaler import PublicScaler
 from gibbsafe.estimators.quantile import PrivateQuantileRegressor
 from gibbsafe.estimators.searches import SearchPrice, price_search
+from gibbsafe.estimators.survival import PrivateSurvivalRegressor
 
 __all__ = [
+    "PrivateCountRegressor",
     "PrivateHuberRegressor",
     "PrivateLinearRegression",
     "PrivateLogisticRegression",
     "PrivateQuantileRegressor",
+    "PrivateSurvivalRegressor",
     "PublicScaler",
     "SearchPrice",
     "expected_failed_checks",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,8 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gibbsafe._types import JSON, Floats, Values
 from gibbsafe._validate import fail
+from gibbsafe.data.census import array_rows
+from gibbsafe.data.sparse import dense_pieces, is_sparse
 from gibbsafe.errors import ParameterError
-from gibbsafe.estimators.inputs import as_generator, check_input, open_ledger, pairs
+from gibbsafe.estimators.declared import declared_columns, named_columns
+from gibbsafe.estimators.inputs import as_generator, check_input, open_ledger, pairs, refuse_more
 from gibbsafe.losses.base import Loss
 from gibbsafe.models.base import GibbsModel
 from gibbsafe.models.linear.predictor import LinearModel
@@ -21,6 +25,9 @@ from gibbsafe.population import Intervals, Population
 from gibbsafe.privacy import Adjacency, Budget
 
 __all__ = ["PrivateLinearEstimator"]
+
+#: Numbers of sparse rows that are dense at once when they are predicted.
+AT_ONCE = 2**20
 
 
 class PrivateLinearEstimator(BaseEstimator):
@@ -34,6 +41,8 @@ class PrivateLinearEstimator(BaseEstimator):
     bounds: object
     row_norm: float | None
     radius: float | None
+    columns: object
+    groups: object
     fit_intercept: bool
     prior_radius: float | None
     purpose: str
@@ -50,10 +59,23 @@ class PrivateLinearEstimator(BaseEstimator):
         """Return the public declaration of the features: columns of the input's form, everything else from the constructor."""
         if not isinstance(self.fit_intercept, bool | np.bool_):
             fail("fit_intercept", self.fit_intercept, "True or False")
+        if self.columns is not None:
+            listed = declared_columns(self.columns)
+            given = {"bounds": self.bounds, "radius": self.radius}
+            return {
+                **given,
+                "dimension": sum(column.width for column in listed),
+                "columns": listed,
+                "groups": self.groups,
+                "row_norm": self.row_norm,
+                "intercept": bool(self.fit_intercept),
+            }
+        if self.groups is not None:
+            fail("groups", self.groups, "declared with columns, whose categories they name")
         if self.bounds is None and self.radius is None:
             raise ParameterError(
                 "bounds = None: public bounds must be declared, one (low, high) pair per feature or one for all; "
-                "or radius =, the norm that rows are clipped to"
+                "or radius =, the norm that rows are clipped to; or columns =, bounds and levels by name"
             )
         names = getattr(self, "feature_names_in_", None)
         return {
@@ -65,11 +87,23 @@ class PrivateLinearEstimator(BaseEstimator):
             "feature_names": None if names is None else tuple(str(name) for name in names),
         }
 
-    def _check_training(self, X: object, y: object, **options: object) -> tuple[Floats, Values]:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_training(self, X: object, y: object, **options: object) -> tuple[Any, Values]:
         """Return checked X and y. No rows at all is a data set like any other where n is private."""
+        if self.columns is not None:
+            check_input(self, X, skip_check_array=True)
+            return named_columns(X, declared_columns(self.columns)), np.asarray(y)
         least = 0 if self._relation() == Adjacency.ADD_REMOVE else 1
-        features, response = check_input(self, X, y, ensure_min_samples=least, **options)
+        features, response = check_input(self, X, y, ensure_min_samples=least, accept_sparse="csr", **options)
         return features, response
+
+    def _coefficients(self) -> int:
+        """Return how many there are besides the intercept: one per feature, or per number and level of declared columns."""
+        return self.plan_.model.parameters - int(bool(self.fit_intercept))
 
     def _relation(self) -> Adjacency:
         return Adjacency.of(self.adjacency)
@@ -97,18 +131,24 @@ class PrivateLinearEstimator(BaseEstimator):
         """90 % intervals of the true coefficients."""
         return self.release_.interval(0.9)
 
-    def _release(self, X: Floats, y: object) -> Floats:
+    def _release(self, X: Any, y: object) -> Floats:
         """Plan, release; return the mean of the draws in the user's units."""
         ledger, generator = open_ledger(self.ledger), as_generator(self.random_state)
-        result = self._plan(len(X) if self._relation() == Adjacency.REPLACE_ONE else None, self.prior_radius)
+        result = self._plan(array_rows((X, y)) if self._relation() == Adjacency.REPLACE_ONE else None, self.prior_radius)
         self.release_ = result.release((X, y), ledger=ledger, generator=generator, progress=False)
         self.plan_ = result
         return np.asarray(self.release_.draws.mean(axis=0))
 
-    def _new_rows(self, X: object) -> Floats:
-        """Return new rows of the form of the training rows."""
+    def _by_pieces(self, X: object, function: Callable[[Any], Floats]) -> Floats:
+        """Return what a function says of new rows of the form of the training rows; sparse ones are made dense in pieces."""
         check_is_fitted(self)
-        return np.asarray(check_input(self, X, reset=False))
+        if self.columns is not None:
+            check_input(self, X, reset=False, skip_check_array=True)
+            return function(named_columns(X, declared_columns(self.columns)))
+        rows = check_input(self, X, reset=False, accept_sparse="csr")
+        if not is_sparse(rows):
+            return function(rows)
+        return np.concatenate([function(piece) for _, piece in dense_pieces(rows, AT_ONCE)])
 
 
 class PrivateLinearRegressor(PrivateLinearEstimator):
@@ -140,7 +180,7 @@ class PrivateLinearRegressor(PrivateLinearEstimator):
     def _typical_slope(self, loss: Loss) -> float:
         return loss.lipschitz
 
-    def fit(self, X: object, y: object) -> Any:
+    def fit(self, X: object, y: object, **refused: object) -> Any:
         """Spend the budget on one private release of the coefficients.
 
         Parameters
@@ -149,15 +189,18 @@ class PrivateLinearRegressor(PrivateLinearEstimator):
             The private rows, clipped to the declared domain.
         y : array-like of shape (n_samples,)
             The private responses.
+        **refused : object
+            None: `sample_weight` is refused by name.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
+        refuse_more(self, refused)
         features, response = self._check_training(X, y, y_numeric=True)
         estimate = self._release(features, response)
-        self.coef_ = estimate[: self.n_features_in_]
+        self.coef_ = estimate[: self._coefficients()]
         self.intercept_ = float(estimate[-1]) if self.fit_intercept else 0.0
         return self
 
@@ -174,8 +217,7 @@ class PrivateLinearRegressor(PrivateLinearEstimator):
         y : ndarray of shape (n_samples,)
             Predicted responses.
         """
-        rows = self._new_rows(X)
-        return np.asarray(self.release_.predict(rows))
+        return self._by_pieces(X, lambda rows: np.asarray(self.release_.predict(rows)))
 
 
 def declared(value: object, name: str, why: str) -> Any:

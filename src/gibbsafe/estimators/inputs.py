@@ -12,14 +12,24 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from gibbsafe._types import Floats
+from gibbsafe._types import JSON, Document, Floats
 from gibbsafe._validate import count, fail
-from gibbsafe.errors import DomainError
+from gibbsafe.errors import DomainError, ParameterError
 from gibbsafe.ledger import FreshKeys
 from gibbsafe.ledger import account as find_account
 from gibbsafe.release import Ledger
 
-__all__ = ["DomainTypeError", "Floats", "as_generator", "check_input", "open_ledger", "pair", "pairs", "refused_in_one_line"]
+__all__ = [
+    "DomainTypeError",
+    "Floats",
+    "as_generator",
+    "check_input",
+    "open_ledger",
+    "pair",
+    "pairs",
+    "refuse_more",
+    "refused_in_one_line",
+]
 
 
 class DomainTypeError(DomainError, TypeError):
@@ -29,7 +39,19 @@ class DomainTypeError(DomainError, TypeError):
 def check_input(estimator: BaseEstimator, *arrays: object, **options: object) -> Any:
     """Run scikit-learn's `validate_data` on training rows, or on new ones with ``reset=False``."""
     with refused_in_one_line():
-        return validate_data(estimator, *arrays, dtype=np.float64, **options)
+        form: JSON = {} if options.get("skip_check_array") else {"dtype": np.float64}
+        return validate_data(estimator, *arrays, **form, **options)
+
+
+def refuse_more(estimator: BaseEstimator, refused: Document) -> None:
+    """Refuse arguments of `fit` that have no private meaning, weights of records by name and with the reason."""
+    if "sample_weight" in refused:
+        raise ParameterError(
+            "sample_weight: refused, since a weight multiplies what one record reveals and the guarantee is proved for records "
+            "that count once; leave it out"
+        )
+    for name in refused:
+        raise TypeError(f"{type(estimator).__name__}.fit() got an unexpected keyword argument {name!r}")
 
 
 @contextmanager

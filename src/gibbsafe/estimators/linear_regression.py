@@ -37,6 +37,11 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearRegressor):
         bounds (−1, 1), have rows far shorter than that: declare the root of the number of columns before one-hot.
     radius : float, default=None
         Instead of `bounds`: rows are used as they are and clipped to this norm.
+    columns : mapping, sequence of `gibbsafe.domains.Column` or study, default=None
+        Instead of `bounds`: the columns of a table by name, ``{"age": (0, 100), "ward": ["a", "b"]}``, numbers by their bounds,
+        categories by their levels, which become one coefficient each.
+    groups : mapping, default=None
+        With `columns`: categories whose effects have a normal prior of their own, and its precision, ``{"ward": 16}``.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     prior_radius : float, default=None
@@ -91,6 +96,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearRegressor):
         bounds: object = None,
         row_norm: float | None = None,
         radius: float | None = None,
+        columns: object = None,
+        groups: object = None,
         fit_intercept: bool = True,
         prior_radius: float | None = None,
         purpose: str = "estimate",
@@ -106,6 +113,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearRegressor):
         self.bounds = bounds
         self.row_norm = row_norm
         self.radius = radius
+        self.columns = columns
+        self.groups = groups
         self.fit_intercept = fit_intercept
         self.prior_radius = prior_radius
         self.purpose = purpose

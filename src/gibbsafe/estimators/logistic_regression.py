@@ -14,6 +14,7 @@ from gibbsafe._validate import fail
 from gibbsafe.domains.labels import Labels
 from gibbsafe.errors import DomainError
 from gibbsafe.estimators.base import PrivateLinearEstimator
+from gibbsafe.estimators.inputs import refuse_more
 from gibbsafe.models import LogisticRegression
 from gibbsafe.models.linear.predictor import LinearModel
 
@@ -41,6 +42,11 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):
         bounds (−1, 1), have rows far shorter than that: declare the root of the number of columns before one-hot.
     radius : float, default=None
         Instead of `bounds`: rows are used as they are and clipped to this norm.
+    columns : mapping, sequence of `gibbsafe.domains.Column` or study, default=None
+        Instead of `bounds`: the columns of a table by name, ``{"age": (0, 100), "ward": ["a", "b"]}``, numbers by their bounds,
+        categories by their levels, which become one coefficient each.
+    groups : mapping, default=None
+        With `columns`: categories whose effects have a normal prior of their own, and its precision, ``{"ward": 16}``.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     prior_radius : float, default=None
@@ -99,6 +105,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):
         bounds: object = None,
         row_norm: float | None = None,
         radius: float | None = None,
+        columns: object = None,
+        groups: object = None,
         fit_intercept: bool = True,
         prior_radius: float | None = None,
         purpose: str = "estimate",
@@ -114,6 +122,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):
         self.bounds = bounds
         self.row_norm = row_norm
         self.radius = radius
+        self.columns = columns
+        self.groups = groups
         self.fit_intercept = fit_intercept
         self.prior_radius = prior_radius
         self.purpose = purpose
@@ -144,7 +154,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):
             fail("classes", self.classes, "two labels of one type")
         return first, second
 
-    def fit(self, X: object, y: object) -> PrivateLogisticRegression:
+    def fit(self, X: object, y: object, **refused: object) -> PrivateLogisticRegression:
         """Spend the budget on one private release of the coefficients.
 
         Parameters
@@ -153,18 +163,21 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):
             The private rows, clipped to the declared domain.
         y : array-like of shape (n_samples,)
             The private labels, each one of the declared classes.
+        **refused : object
+            None: `sample_weight` is refused by name.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
+        refuse_more(self, refused)
         labels = self._labels()
         features, response = self._check_training(X, y)
         _require_declared(response, labels)
         estimate = self._release(features, response)
         self.classes_ = np.array(labels)
-        self.coef_ = estimate[None, : self.n_features_in_]
+        self.coef_ = estimate[None, : self._coefficients()]
         self.intercept_ = estimate[-1:] if self.fit_intercept else np.zeros(1)
         return self
 
@@ -181,7 +194,9 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateLinearEstimator):
         log_odds : ndarray of shape (n_samples,)
             ``log(p / (1 - p))``, p the probability averaged over the draws; with one draw, the linear predictor.
         """
-        rows = self._new_rows(X)
+        return self._by_pieces(X, self._log_odds)
+
+    def _log_odds(self, rows: Any) -> Floats:
         model = self._model(self._features())
         predictors = model.encode_features(rows) @ model.from_original(self.release_.draws).T
         if predictors.shape[1] == 1:

@@ -4,6 +4,7 @@ from gibbsafe.models.base import MODELS, GibbsModel, Model, model_from_dict
 from gibbsafe.models.families.bayesian_network import BayesianNetwork
 from gibbsafe.models.families.beta_bernoulli import BetaBernoulli
 from gibbsafe.models.families.categorical import Categorical
+from gibbsafe.models.families.contingency_table import ContingencyTable
 from gibbsafe.models.families.exponential_rate import ExponentialRate
 from gibbsafe.models.families.finite_family import FiniteFamily
 from gibbsafe.models.families.laplace_scale import LaplaceScale
@@ -17,6 +18,7 @@ from gibbsafe.models.linear.logistic_regression import LogisticRegression
 from gibbsafe.models.linear.pseudo_huber_regression import PseudoHuberRegression
 from gibbsafe.models.linear.soft_hinge import SoftHinge
 from gibbsafe.models.linear.soft_quantile_regression import SoftQuantileRegression
+from gibbsafe.models.linear.survival_regression import SurvivalRegression
 from gibbsafe.models.location.bernoulli_logit import BernoulliLogit
 from gibbsafe.models.location.gaussian_mean import GaussianMean
 from gibbsafe.models.location.welsch_location import WelschLocation
@@ -28,6 +30,7 @@ __all__ = [
     "BernoulliLogit",
     "BetaBernoulli",
     "Categorical",
+    "ContingencyTable",
     "CountRegression",
     "ExponentialRate",
     "FiniteFamily",
@@ -46,6 +49,7 @@ __all__ = [
     "QuantileRegression",
     "SoftHinge",
     "SoftQuantileRegression",
+    "SurvivalRegression",
     "WelschLocation",
     "model_from_dict",
 ]

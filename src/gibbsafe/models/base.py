@@ -116,6 +116,11 @@ class GibbsModel(Model):
         return None
 
     @property
+    def own_precisions(self) -> Floats | None:
+        """Precisions of parameters whose prior is declared (scaled), 0 for the others; None where none is."""
+        return None
+
+    @property
     def row_blocks(self) -> tuple[tuple[int, float], ...]:
         """How many columns of an encoded row are bounded together, and by which norm (scaled), block by block."""
         return ((self.parameters, 1.0),)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import ClassVar, Self
 
 import numpy as np
 
-from gibbsafe._types import Document, Floats, Values
+from gibbsafe._types import Document, Floats, Indices, Values
 from gibbsafe.domains.column import Column
 from gibbsafe.domains.row_shape import RowShape
 from gibbsafe.errors import GibbsafeError
@@ -22,12 +22,14 @@ from gibbsafe.errors import GibbsafeError
 __all__ = [
     "BoundedScores",
     "Capability",
+    "CountsRecords",
     "HasCorners",
     "IsLikelihood",
     "LipschitzParameters",
     "Predicts",
     "PredictsOutcomes",
     "PredictsProbabilities",
+    "PredictsSurvival",
     "ReadsColumns",
     "Simulates",
     "StatesLean",
@@ -63,6 +65,14 @@ class PredictsProbabilities(Capability):
     @abstractmethod
     def predict_proba(self, features: object, draws: Floats) -> Floats:
         """Return the probability of each class per row, averaged over draws in the user's units."""
+
+
+class PredictsSurvival(Capability):
+    """The chance that something has not happened yet, by time."""
+
+    @abstractmethod
+    def survival_at(self, predictors: Floats, times: Floats) -> Floats:
+        """Return the chance of lasting longer than each time (last axis) for every scaled predictor."""
 
 
 class Simulates(Capability):
@@ -105,6 +115,19 @@ class IsLikelihood(Capability):
         """Return what is assumed of records, with a dispersion of the user's or the declared one."""
         extra = "" if dispersion in (None, 1.0) else f", with {dispersion:g} times its variance"
         return f"records are independent and follow the declared likelihood{extra}"
+
+
+class CountsRecords(Capability):
+    """What is drawn are counts of records in cells, each with noise of the law e^{−β|e|}, whatever the data."""
+
+    @property
+    @abstractmethod
+    def states_of_columns(self) -> Mapping[str, tuple[object, ...]]:
+        """The states of every column, whose combinations are the cells, the last column running fastest."""
+
+    @abstractmethod
+    def select_cells(self, where: Mapping[str, object]) -> Indices:
+        """Return the cells of a mapping from column to a state or several."""
 
 
 class BoundedScores(Capability):

@@ -35,7 +35,7 @@ def _precision(plan: Plan) -> str:
 
 
 def _declared_prior(plan: Plan) -> str:
-    return ", ".join(f"{name} {value}" for name, value in describe_prior(plan.model, plan.stages[-1]).items())
+    return ", ".join(f"{name} {value}" for name, value in describe_prior(plan.model, plan.stages[-1]).items()) or "flat"
 
 
 def _radius(plan: Plan) -> list[tuple[str, str]]:

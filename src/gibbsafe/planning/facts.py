@@ -91,6 +91,7 @@ class GibbsFacts:
     units: Units
     parameter_scale: float
     row_shape: RowShape | None
+    own_precisions: Floats | None = None
 
     @classmethod
     def of(cls, model: Model) -> GibbsFacts:
@@ -98,7 +99,7 @@ class GibbsFacts:
         if not isinstance(model, GibbsModel):
             raise PremiseError(f"prior: that of {model.name} is part of its declaration")
         shape = model.row_shape if isinstance(model, StatesRows) else None
-        return cls(model.loss, model.ball, model.row_blocks, model.units, model.parameter_scale, shape)
+        return cls(model.loss, model.ball, model.row_blocks, model.units, model.parameter_scale, shape, model.own_precisions)
 
     def row_reach(self, prior_precision: Floats) -> float:
         """Return the largest Σ_j z_j²/m_j of an encoded row (scaled): how far rows reach in units of the prior."""

@@ -110,6 +110,7 @@ class Plan:
             shape=model.row_shape,
             moment_ratio=self.moment_ratio,
             unit=model.parameter_scale,
+            own=model.own_precisions,
             private_rows=self.adjacency == Adjacency.ADD_REMOVE or self.rows_per_person > 1,
         )
 

@@ -118,6 +118,14 @@ class Request:
         """Return unit precisions, one per parameter."""
         return np.ones(self.parameters)
 
+    def at_least_declared(self, precision: Floats) -> Floats:
+        """Return the precisions, those of parameters with a prior of their own raised to it.
+
+        Never lowered: a draw is as private as the smallest precision allows.
+        """
+        own = self.gibbs.own_precisions
+        return precision if own is None else np.maximum(precision, own)
+
     def origin(self) -> tuple[float, ...]:
         """Return the public centre of the default prior."""
         return (0.0,) * self.parameters

@@ -75,6 +75,11 @@ def stages(request: Request, theorem: Theorem, prior: GaussianPrior | float | No
     """Return the stages: one, or several for an estimate with enough signal."""
     if request.model.kind is Kind.FAMILY:
         return (request.declared(theorem, prior, asked),)
+    if request.gibbs.own_precisions is not None and (request.purpose != "posterior" or theorem.name == LANGEVIN):
+        raise PremiseError(
+            "groups: priors of their own are for estimates by noisy scores and draws by 'shell' or 'proximal', not for stages or "
+            "langevin, which set the prior; leave out mechanism and sampler"
+        )
     if request.purpose == "posterior":
         if theorem.name == LANGEVIN:
             request.require_default(prior, asked)
@@ -100,6 +105,7 @@ def _posterior(request: Request, theorem: Theorem, prior: GaussianPrior | float 
         given = prior if isinstance(prior, GaussianPrior) else GaussianPrior(prior)
         precision = request.gibbs.units.precision_from_original(given.precisions(d))
         centre = request.model.from_original(given.centres(d))[0]
+    precision = request.at_least_declared(precision)
     beta = request.temperature(theorem, request.constants(precision), asked, headroom=prior is not None)
     return Stage(beta, tuple(precision.tolist()), tuple(centre.tolist()), request.draws)
 

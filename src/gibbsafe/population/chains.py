@@ -7,7 +7,8 @@ in its coordinates; each design has chains of its own, so that draws also show w
 **Prior.** Every scaled parameter is s times a Student's t with four degrees of freedom, and s, common to all, is one of a grid
 from twice to sixteen times the scale of the default radius, each as likely as any other. A fixed wide prior would push a fit of
 many parameters outwards (there is more room far out); one that may become narrow would call parameters decided that no record
-speaks of. Tails of t leave a single large parameter, an intercept say, to the answers.
+speaks of. Tails of t leave a single large parameter, an intercept say, to the answers. Effects of
+groups have the normal prior that was declared for them.
 """
 
 from __future__ import annotations
@@ -40,19 +41,29 @@ class Target:
     mean: Floats
     inverse: Floats  # V⁻¹
     unit: float
+    own: Floats | None = None
 
     def __call__(self, truth: Floats) -> tuple[Floats, Floats]:
         """Return the log density per chain, and its gradient."""
         scores, pull = self.expectation.scores(self.asked, truth)
         off = self.mean[:, None] - scores
         weighted = np.matmul(self.inverse, off)
-        prior, pulled = log_prior(truth, self.unit)
+        prior, pulled = log_prior(truth, self.unit, self.own)
         back = np.matmul(self.expectation.transposed, np.matmul(self.expectation.rows, weighted) * pull)
         return prior - (off * weighted).sum(axis=1) / 2, pulled - back
 
 
-def log_prior(truth: Floats, unit: float) -> tuple[Floats, Floats]:
-    """Return the log density of the prior per chain, up to a constant, and its gradient."""
+def log_prior(truth: Floats, unit: float, own: Floats | None = None) -> tuple[Floats, Floats]:
+    """Return the log density of the prior per chain, up to a constant, and its gradient.
+
+    ``own``, where given, are precisions of parameters with a normal prior of their own; 0 for those whose scale is common.
+    """
+    if own is not None:
+        common, declared = own == 0, own[:, None]
+        value, slope = log_prior(truth[:, common], unit)
+        pulled = -declared * truth
+        pulled[:, common] = slope
+        return value - (declared * truth**2).sum(axis=1) / 2, pulled
     square = truth**2
     values = _by_scale(square, unit)
     largest = values.max(axis=0)
@@ -69,13 +80,17 @@ def _by_scale(square: Floats, unit: float) -> Floats:
     return np.array([-half - square.shape[1] * np.log(scale) for half, scale in zip(halves, SCALES * unit, strict=True)])
 
 
-def prior_draws(found: Floats, unit: float) -> Floats:
+def prior_draws(found: Floats, unit: float, own: Floats | None = None) -> Floats:
     """Return for each draw of θ* (draws, parameters) one of the prior at the scale that this draw speaks for.
 
     That is what the prior alone would say of each parameter once the others have shown how large parameters are. Scaled units,
     the same every time.
     """
     generator = np.random.default_rng(0)
+    if own is not None:
+        made = generator.standard_normal(found.shape) / np.sqrt(np.where(own > 0, own, 1.0))
+        made[:, own == 0] = prior_draws(found[:, own == 0], unit)
+        return np.asarray(made)
     values = _by_scale(found.T[None] ** 2, unit)[:, 0]
     weights = np.exp(values - values.max(axis=0))
     reached = np.cumsum(weights / weights.sum(axis=0), axis=0)
@@ -89,12 +104,14 @@ def approximated(target: Target, start: Floats, prior: float) -> tuple[Floats, F
     Gauss–Newton steps from a common start, halved where they do not climb; ``prior`` is the standard deviation that stands for
     the prior in the curvature.
     """
-    expectation, size = target.expectation, len(start)
+    expectation, diagonal = target.expectation, np.full(len(start), prior**-2.0)
+    if target.own is not None:
+        diagonal = np.where(target.own > 0, target.own, diagonal)
     at = np.repeat(start[None, :, None], len(expectation.rows), axis=0)
     for turn in range(CLIMBS + 1):
         pull = expectation.scores(target.asked, at)[1]
         slopes = expectation.jacobian(pull)
-        curvature = np.matmul(np.matmul(slopes, target.inverse), slopes) + np.eye(size) / prior**2
+        curvature = np.matmul(np.matmul(slopes, target.inverse), slopes) + np.diag(diagonal)
         if turn == CLIMBS:
             break
         value, gradient = target(at)

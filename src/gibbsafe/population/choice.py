@@ -7,7 +7,9 @@ import numpy as np
 from gibbsafe._types import Floats
 from gibbsafe._validate import count, fail, open_probability, positive
 from gibbsafe.errors import PremiseError
+from gibbsafe.models.capabilities import CountsRecords
 from gibbsafe.population.chains import prior_draws
+from gibbsafe.population.counts import count_intervals
 from gibbsafe.population.draws import from_draws
 from gibbsafe.population.family import family_intervals
 from gibbsafe.population.gibbs import gibbs_intervals
@@ -36,12 +38,13 @@ def population(release: Release, draws: int = 1000, generator: np.random.Generat
     public = plan.public_of_scores()
     if not public.fits:
         raise PremiseError(
-            f"population: the law of {plan.model.name}'s slopes is not known; use its smoothed form (docs/uncertainty.md)"
+            f"population: the law of {plan.model.name}'s slopes is not known as it is declared; plan posterior draws "
+            "(docs/uncertainty.md)"
         )
     scaled = scaled_draws(public, release.answers, path_of(plan, release.answers), wanted, random)
-    draws_of, prior = (plan.model.to_original(each) for each in (scaled, prior_draws(scaled, public.unit)))
+    draws_of, prior = (plan.model.to_original(each) for each in (scaled, prior_draws(scaled, public.unit, public.own)))
     shares = decided(draws_of, prior) * (1 - unseen_share(public, release.answers))
-    return _made(release, draws_of, shares, against(scaled, public.unit))
+    return _made(release, draws_of, shares, against(scaled, public.unit, public.own))
 
 
 def _made(release: Release, draws: Floats, shares: Floats, far: tuple[bool, ...]) -> Population:
@@ -71,6 +74,10 @@ def intervals(release: Release, level: float, *, radius: float | None = None, di
         raise PremiseError(
             f"{model.name}: intervals are known for models with a chosen or a declared prior, not for {model.kind}"
         )
+    if isinstance(model, CountsRecords):
+        if radius is not None or factor is not None:
+            fail("dispersion" if radius is None else "radius", radius or factor, f"left out: the noise of {model.name} is known")
+        return count_intervals(release, share)
     if radius is not None:
         fail("radius", radius, f"left out: the prior of {model.name} is part of its declaration")
     return family_intervals(release, share, factor)

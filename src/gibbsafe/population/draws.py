@@ -58,12 +58,12 @@ def from_draws(release: Release, draws: int, generator: np.random.Generator) -> 
     seen = _Seen.of(release.plan, scaled)
     if isinstance(model, StatesRows) and has_law(model.loss):
         made = _by_rows(seen, model.row_shape, model, draws, generator)
-        before = prior_draws(made, model.parameter_scale)
+        before = prior_draws(made, model.parameter_scale, model.own_precisions)
     else:
         made = _closed(seen, release.plan, model, draws, generator)
         before = WIDE * model.parameter_scale * np.random.default_rng(0).standard_normal((4000, size))
     found, prior = model.to_original(made), model.to_original(before)
-    far = against(made, model.parameter_scale)
+    far = against(made, model.parameter_scale, model.own_precisions)
     return Population(model.parameter_names, found, decided(found, prior), _assumed(model), far)
 
 
@@ -124,8 +124,8 @@ def _by_rows(seen: _Seen, shape: RowShape, model: GibbsModel, draws: int, genera
     expectation = Expectation(rows[None], law, n)
     expectation.dispersion = float(seen.rows_each)
     observed = Observation(seen.points, np.full(seen.number, 1 / seen.number), seen.score, seen.noise(middle))
-    fit = best_fit(expectation, observed, unit, seen.mean)
-    found = draws_given(expectation, observed, fit, loss, unit, draws, generator)
+    fit = best_fit(expectation, observed, unit, seen.mean, own=model.own_precisions)
+    found = draws_given(expectation, observed, fit, loss, unit, draws, generator, model.own_precisions)
     return seen.spread(found, middle, generator)
 
 
@@ -164,7 +164,8 @@ def _closed(seen: _Seen, plan: Plan, model: GibbsModel, draws: int, generator: n
     size, curvature = seen.size, seen.curvature()
     noise = seen.noise(curvature) + _own_noise(plan, model, curvature)
     weight = curvature @ np.linalg.inv(noise + np.eye(size) * 1e-12 * float(np.trace(noise)))
-    wide = np.eye(size) / (WIDE * model.parameter_scale) ** 2
+    own = np.zeros(size) if model.own_precisions is None else model.own_precisions
+    wide = np.diag(np.where(own > 0, own, (WIDE * model.parameter_scale) ** -2.0))
     posterior = np.linalg.inv(weight @ curvature + wide)
     middle = posterior @ (weight @ (curvature @ seen.mean - seen.score))
     root = np.linalg.cholesky(posterior + np.eye(size) * 1e-14 * float(np.trace(posterior)))

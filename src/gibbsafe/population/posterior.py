@@ -16,7 +16,7 @@ __all__ = ["Population", "against", "decided"]
 #: Shares from which on a parameter is said to be decided by the data, or partly so.
 DECIDED, PARTLY = 0.9, 0.5
 #: A parameter contradicts the prior when so many of its draws are farther out than so many typical parameters.
-SURE, FAR = 0.95, 6.0
+SURE, FAR, FAR_OWN = 0.95, 6.0, 3.0
 
 
 def decided(draws: Floats, prior: Floats) -> Floats:
@@ -25,9 +25,15 @@ def decided(draws: Floats, prior: Floats) -> Floats:
     return np.asarray(np.clip(1 - (widths[0] / np.maximum(widths[1], 1e-300)) ** 2, 0.0, 1.0))
 
 
-def against(scaled: Floats, unit: float) -> tuple[bool, ...]:
-    """Return which parameters lie where default priors did not expect them: most draws (scaled units) beyond twice D's share."""
-    return tuple(bool(each) for each in (np.abs(scaled) > FAR * unit).mean(axis=0) > SURE)
+def against(scaled: Floats, unit: float, own: Floats | None = None) -> tuple[bool, ...]:
+    """Return which parameters lie where priors did not expect them: most draws (scaled units) beyond twice D's share.
+
+    Those with a prior of their own: beyond `FAR_OWN` of its deviations.
+    """
+    reach = np.full(scaled.shape[1], FAR * unit)
+    if own is not None:
+        reach = np.where(own > 0, FAR_OWN / np.sqrt(np.where(own > 0, own, 1.0)), reach)
+    return tuple(bool(each) for each in (np.abs(scaled) > reach).mean(axis=0) > SURE)
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,15 +36,22 @@ def scaled_draws(public: Public, answers: Answers, path: ScorePath, draws: int, 
     fit = fit_of(public, centre, answers, path)
     several = _designs(public, answers, centre, generator)
     seen = observed(public, answers, path, misfit_of(public, centre, answers, path, fit.point))
-    return draws_given(several, seen, fit, public.loss, public.unit, draws, generator)
+    return draws_given(several, seen, fit, public.loss, public.unit, draws, generator, public.own)
 
 
 def draws_given(  # noqa: PLR0917 - a posterior's ingredients
-    several: Expectation, seen: Observation, fit: Fit, loss: Loss, unit: float, draws: int, generator: np.random.Generator
+    several: Expectation,
+    seen: Observation,
+    fit: Fit,
+    loss: Loss,
+    unit: float,
+    draws: int,
+    generator: np.random.Generator,
+    own: Floats | None = None,
 ) -> Floats:
     """Return draws of θ* given an observation, over several designs of pseudo-rows and started near a fit."""
     asked = several.asked(seen.points, seen.shares)
-    target = Target(several, asked, seen.mean, np.asarray(np.linalg.inv(fit.variance)), unit)
+    target = Target(several, asked, seen.mean, np.asarray(np.linalg.inv(fit.variance)), unit, own)
     modes, root = approximated(target, fit.point, max(WIDE * unit, TIMES * fit.deviation))
     designs, keep = len(several.rows), math.ceil(draws / (DESIGNS * CHAINS))
     chains = DESIGNS * CHAINS // designs

@@ -57,7 +57,7 @@ class OneColumn:
             if cap is None:
                 yield raw, None
                 continue
-            names = persons_of(batch, self.persons, seen)
+            names = persons_of(batch, self.persons, seen, batch.num_rows)
             seen += batch.num_rows
             if names is None or names.shape != (batch.num_rows,):
                 raise DomainError("persons: not one identifier per row")

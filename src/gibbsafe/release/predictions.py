@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from gibbsafe._types import Floats
-from gibbsafe._validate import open_probability
+from gibbsafe._validate import fail, open_probability
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.models.base import Model
-from gibbsafe.models.capabilities import PredictsOutcomes, PredictsProbabilities
+from gibbsafe.models.capabilities import PredictsOutcomes, PredictsProbabilities, PredictsSurvival
 from gibbsafe.models.linear.predictor import LinearModel
 
-__all__ = ["PredictionIntervals", "predicted"]
+__all__ = ["PredictionIntervals", "predicted", "survival_curves"]
 
 #: Numbers held at once: rows are taken in pieces.
 AT_ONCE = 2**22
@@ -40,6 +40,26 @@ class PredictionIntervals:
     def probability(self) -> Floats:
         """The predictions by their name where they are probabilities: one column per class."""
         return self.prediction
+
+
+def survival_curves(
+    model: Model, features: object, times: object, draws: Floats, level: float | None
+) -> Floats | PredictionIntervals:
+    """Return the chance of lasting longer than each time (columns) per row, averaged over draws; with a level, intervals too."""
+    if not isinstance(model, LinearModel) or not isinstance(model, PredictsSurvival):
+        raise GibbsafeError(f"predict_survival: not defined for the model {model.name}")
+    share = None if level is None else open_probability("interval", level)
+    when = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    if when.ndim != 1 or not (np.isfinite(when) & (when >= 0)).all():
+        fail("times", "given", "a list of finite numbers, 0 or above")
+    rows, scaled = model.encode_features(features), model.from_original(draws).T
+    found = np.empty((3, len(rows), len(when)))
+    for place, row in enumerate(rows):
+        chances = model.survival_at(row @ scaled, when)
+        mean = chances.mean(axis=0)
+        ends = (mean, mean) if share is None else np.quantile(chances, [(1 - share) / 2, (1 + share) / 2], axis=0)
+        found[:, place] = mean, np.minimum(ends[0], mean), np.maximum(ends[1], mean)
+    return found[0] if share is None else PredictionIntervals(share, found[0], found[1], found[2])
 
 
 def predicted(model: Model, features: object, draws: Floats, level: float, what: str) -> PredictionIntervals:

@@ -20,13 +20,13 @@ from gibbsafe.planning import Plan
 from gibbsafe.release.certificate import Certificate
 from gibbsafe.release.describe import describe_draws
 from gibbsafe.release.files import FORMAT, SCORES_FORMAT, check_release, read_release, sealed
-from gibbsafe.release.predictions import PredictionIntervals, predicted
+from gibbsafe.release.predictions import PredictionIntervals, predicted, survival_curves
 from gibbsafe.release.signing import require_signer
 from gibbsafe.release.transcripts import transcript_to_dict
 from gibbsafe.samplers.noisy_scores import Answers
 
 if TYPE_CHECKING:
-    from gibbsafe.population import Intervals, Population
+    from gibbsafe.population import CountTable, Intervals, Population
     from gibbsafe.queries import Answer, Query
     from gibbsafe.queries.synthetic import SyntheticRows
 
@@ -115,6 +115,14 @@ class Release:
             raise GibbsafeError(f"predict: not defined for the model {model.name}")
         return model.predict(features, self.draws)
 
+    def predict_survival(self, features: object, times: object, interval: float | None = None) -> Floats | PredictionIntervals:
+        """Return for new rows the chance of lasting longer than each of the times: one row of a curve each.
+
+        Averaged over the draws; with ``interval``, a level such as 0.9, over `population`, with the interval of each chance.
+        """
+        draws = self.draws if interval is None else self.population().draws
+        return survival_curves(self.plan.model, features, times, draws, interval)
+
     def answer(self, query: Query, *, of: str | None = None, questions: int = 1, failure: float = 0.05) -> Answer:
         """Answer a question of `gibbsafe.queries`: free, being a function of what was released.
 
@@ -160,6 +168,15 @@ class Release:
         from gibbsafe.population import intervals
 
         return intervals(self, level, radius=radius, dispersion=dispersion)
+
+    def table(self, level: float = 0.9) -> CountTable:
+        """Return what a `ContingencyTable`'s release says of the records' counts, margins, shares and ratios, with intervals.
+
+        Free, and without any assumption about the records: an interval covers with probability ``level`` or more.
+        """
+        from gibbsafe.population import count_table
+
+        return count_table(self, level)
 
     def simulate(self, rows: int, features: object = None, generator: np.random.Generator | None = None) -> SyntheticRows:
         """Return synthetic rows, spread evenly over the draws: free, with a note on what they are not.

@@ -26,6 +26,7 @@ from gibbsafe.losses.base import Loss
 from gibbsafe.losses.calibrated import CalibratedScore
 from gibbsafe.losses.kernels import logistic_slope
 from gibbsafe.losses.kinked import PinballLoss
+from gibbsafe.losses.log_logistic import LogLogisticLoss
 from gibbsafe.losses.logistic import LogisticLoss
 from gibbsafe.losses.negative_binomial import NegativeBinomialLoss
 from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
@@ -191,7 +192,9 @@ class CountLaw(Law):
 
 def has_law(loss: Loss) -> bool:
     """Whether the law of this loss's slopes is known."""
-    return loss.margin or isinstance(loss, PseudoHuberLoss | SoftPinballLoss | PinballLoss | NegativeBinomialLoss)
+    return loss.margin or isinstance(
+        loss, PseudoHuberLoss | SoftPinballLoss | PinballLoss | NegativeBinomialLoss | LogLogisticLoss
+    )
 
 
 def law_of(loss: Loss, clip: float | None) -> Law:
@@ -204,6 +207,8 @@ def law_of(loss: Loss, clip: float | None) -> Law:
         return ResidualLaw(loss.quantile, 1 - loss.quantile, loss.smoothness)
     if isinstance(loss, PinballLoss):
         return ResidualLaw(loss.quantile, 1 - loss.quantile, 1.0)
+    if isinstance(loss, LogLogisticLoss):  # where all are events; how many are not, the measured steepness shows
+        return ResidualLaw(loss.lipschitz, loss.lipschitz, loss.smoothness)
     if isinstance(loss, NegativeBinomialLoss):
         return CountLaw(loss)
     raise PremiseError(f"{type(loss).__name__}: the law of its slopes is not known, and with it no fit of noisy scores")

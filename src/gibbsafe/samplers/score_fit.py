@@ -9,7 +9,6 @@ evidence (Laplace): a prior that the answers choose.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -83,10 +82,18 @@ class Fit:
     evidence: float
 
 
-def best_fit(expectation: Expectation, observed: Observation, unit: float, start: Floats, near: float | None = None) -> Fit:
+def best_fit(  # noqa: PLR0917 - a fit's ingredients
+    expectation: Expectation,
+    observed: Observation,
+    unit: float,
+    start: Floats,
+    near: float | None = None,
+    own: Floats | None = None,
+) -> Fit:
     """Return the fit under the prior of largest evidence, its point the mean of all fits weighted by their evidence.
 
-    ``near`` is a standard deviation already found for nearly the same answers: only those about it are tried, and finely.
+    ``near`` is a standard deviation already found for nearly the same answers: only those about it are tried, and finely. ``own``
+    are precisions of parameters with a prior of their own, 0 for those that the search is for.
     """
     close = ROUGH if near is None else FINE
     asked = expectation.asked(observed.points, observed.shares)
@@ -94,7 +101,7 @@ def best_fit(expectation: Expectation, observed: Observation, unit: float, start
     for deviation in DEVIATIONS:
         if near is not None and not 0.4 < deviation * unit / near < 2.5:
             continue
-        tried.append(_fit(expectation, asked, observed, deviation * unit, start, close=close))
+        tried.append(_fit(expectation, asked, observed, deviation * unit, start, own=own, close=close))
         start = tried[-1].point
         if tried[-1].evidence < max(fit.evidence for fit in tried) - NEGLIGIBLE:
             break
@@ -103,15 +110,26 @@ def best_fit(expectation: Expectation, observed: Observation, unit: float, start
     return replace(best, point=weights @ np.array([fit.point for fit in tried]) / weights.sum())
 
 
-def _fit(expectation: Expectation, asked: Asked, observed: Observation, deviation: float, start: Floats, *, close: float) -> Fit:
+def _fit(
+    expectation: Expectation,
+    asked: Asked,
+    observed: Observation,
+    deviation: float,
+    start: Floats,
+    *,
+    own: Floats | None,
+    close: float,
+) -> Fit:
     """Gauss–Newton steps with halving from ``start``; V follows the point for the first of them."""
-    prior = deviation**-2.0
-    truth, identity = start[None, :, None], np.eye(len(start))
+    prior = np.full(len(start), deviation**-2.0)
+    if own is not None:
+        prior = np.where(own > 0, own, prior)
+    truth = start[None, :, None]
 
     def residual(at: Floats, inverse: Floats) -> tuple[float, Floats, Floats]:
         mean, pull = expectation.scores(asked, at)
         off = observed.mean - mean[0, :, 0]
-        return float(off @ inverse @ off + prior * np.sum(at**2)) / 2, off, pull
+        return float(off @ inverse @ off + np.sum(prior * at[0, :, 0] ** 2)) / 2, off, pull
 
     for step in range(STEPS):
         if step in (0, 2, 5):
@@ -119,7 +137,7 @@ def _fit(expectation: Expectation, asked: Asked, observed: Observation, deviatio
             inverse = np.linalg.inv(variance)
             value, off, pull = residual(truth, inverse)
         slopes = expectation.jacobian(pull)[0]
-        move = np.linalg.solve(slopes @ inverse @ slopes + prior * identity, slopes @ inverse @ off + prior * truth[0, :, 0])
+        move = np.linalg.solve(slopes @ inverse @ slopes + np.diag(prior), slopes @ inverse @ off + prior * truth[0, :, 0])
         size, before = 1.0, value
         while (tried := residual(truth - size * move[None, :, None], inverse))[0] > before + 1e-9 and size > 1e-3:
             size /= 3
@@ -129,6 +147,6 @@ def _fit(expectation: Expectation, asked: Asked, observed: Observation, deviatio
             break
     slopes = expectation.jacobian(pull)[0]
     precision = slopes @ inverse @ slopes
-    curved = np.linalg.slogdet(precision + prior * identity)[1]
-    evidence = -value + len(start) * math.log(prior) / 2 - float(curved) / 2
+    curved = np.linalg.slogdet(precision + np.diag(prior))[1]
+    evidence = -value + float(np.log(prior).sum() - curved) / 2
     return Fit(truth[0, :, 0], deviation, variance, precision, evidence)

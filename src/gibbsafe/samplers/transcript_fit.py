@@ -36,7 +36,7 @@ SEED = 20_260
 
 @dataclass(frozen=True)
 class Public:
-    """What a fit may know besides answers: the rule, β, the loss, the shape of rows, and the noise of moment and facts."""
+    """What a fit may know besides answers: the rule, β, the loss, the shape of rows, the noise of moment and facts, the prior."""
 
     rule: ScoreRule
     beta: float
@@ -45,6 +45,7 @@ class Public:
     moment_ratio: float
     unit: float
     private_rows: bool = False
+    own: Floats | None = None
 
     def _scale(self, share: float) -> float:
         return self.moment_ratio / (self.beta * share) ** 0.5 if share > 0 else 0.0
@@ -120,12 +121,12 @@ def observed(public: Public, answers: Answers, path: ScorePath, misfit: float = 
 def fit_of(public: Public, expectation: Expectation, answers: Answers, path: ScorePath) -> Fit:
     """Return the fit of all answers; a measured steepness and size of slopes are put into the expectation on the way."""
     seen = observed(public, answers, path)
-    found = best_fit(expectation, seen, public.unit, path.point)
+    found = best_fit(expectation, seen, public.unit, path.point, own=public.own)
     for _ in range(ROUNDS):
         if answers.facts is not None:
             _measured(public, expectation, answers.facts, path.point, found.point)
         seen = observed(public, answers, path, misfit_of(public, expectation, answers, path, found.point))
-        found = best_fit(expectation, seen, public.unit, found.point, found.deviation)
+        found = best_fit(expectation, seen, public.unit, found.point, found.deviation, own=public.own)
     return found
 
 
@@ -172,7 +173,8 @@ def fitted(public: Public, answers: Answers, path: ScorePath, *, pilot: bool = F
 
     The fit knows how scores bend and trusts rows made of a noisy moment; the path's mean point trusts nothing and is noisier.
     Their errors have little in common, so the estimate is a mean of both, the path weighing less where it had less of the budget.
-    Answers are paid for: where no fit of them comes out, the path's mean point is the estimate.
+    A path knows of no priors of groups, and weighs nothing where there are some. Answers are paid for: where no fit of them
+    comes out, the path's mean point is the estimate.
     """
     if not public.fits:
         return path.point
@@ -182,7 +184,7 @@ def fitted(public: Public, answers: Answers, path: ScorePath, *, pilot: bool = F
         return path.point
     if not np.isfinite(point).all():
         return path.point
-    weight = 0.0 if pilot else _weight_of_path(public, path, len(point), misfit)
+    weight = 0.0 if pilot or public.own is not None else _weight_of_path(public, path, len(point), misfit)
     return np.asarray((1 - weight) * point + weight * path.point)
 
 
@@ -205,7 +207,7 @@ def _fit_point(public: Public, answers: Answers, path: ScorePath, pilot: bool) -
     if pilot:
         if answers.facts is not None:
             _measured(public, expectation, answers.facts, path.point, path.point)
-        found = best_fit(expectation, observed(public, answers, path), public.unit, path.point)
+        found = best_fit(expectation, observed(public, answers, path), public.unit, path.point, own=public.own)
     else:
         found = fit_of(public, expectation, answers, path)
     misfit = misfit_of(public, expectation, answers, path, found.point)

@@ -250,7 +250,8 @@ class Study:
         """Return the declared columns of a file or table, in batches, for `Plan.release` with ``persons=person_column``."""
         model = self.model()
         by_model = isinstance(model, LinearModel) and model.columns is not None
-        targets = () if self.target is None else (self.target,)
+        beside = model.companion if isinstance(model, LinearModel) else None
+        targets = tuple(column for column in (self.target, beside) if column is not None)
         raw, prepared = (self.columns, targets) if by_model else ((), (*self.columns, *targets))
         others = () if self.person_column is None else (self.person_column,)
         return DeclaredTable(source, prepared, raw, others, self.csv_format)

@@ -66,6 +66,7 @@ _RULES: dict[str, Rule] = {
     "difference_bound": positive,
     "difference_range": _positive_blocks,
     "sensitivity": positive,
+    "fixed_normaliser": _flag,
     "prior_precision": _per_block,
     "prior_smoothness": positive,
     "n": _from(1),
@@ -103,7 +104,8 @@ class Constants:
         smoothness: M_ℓ, the Lipschitz constant of ∇ℓ(·, x).
         loss_bound: A with |ℓ| ≤ A.  loss_interval: (a, b) with a ≤ ℓ ≤ b.  loss_range: sup over x of its range over θ.
         difference_bound: sup |ℓ(θ, x) − ℓ(θ, x′)|.  difference_range: sup over (x, x′) of its range over θ.
-        sensitivity: sup |Σℓ over D − Σℓ over D′| for the adjacency that is asked for.
+        sensitivity: sup |Σℓ over D − Σℓ over D′| for the adjacency that is asked for.  fixed_normaliser: whether the posterior's
+            normaliser is the same for every data set.
         prior_precision: m_π, by which −log prior is strongly convex.  prior_smoothness: M_π.
         n: number of records (replace-one only), or of persons with up to k records each: the least number of records, with
             ``maximum_n`` = n·k the largest.  minimum_n, maximum_n: public bounds on n (add-remove).
@@ -127,6 +129,7 @@ class Constants:
     difference_bound: float | None = None
     difference_range: float | tuple[float, ...] | None = None
     sensitivity: float | None = None
+    fixed_normaliser: bool | None = None
     prior_precision: float | tuple[float, ...] | None = None
     prior_smoothness: float | None = None
     n: int | None = None

@@ -52,6 +52,7 @@ _DECLARED = {
         difference_bound=1.0,
         difference_range=1.0,
         sensitivity=1.0,
+        fixed_normaliser=True,
         metric_lipschitz=1.0,
         metric_diameter=1.0,
         stochastic_rate=1.0,

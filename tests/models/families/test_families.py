@@ -27,7 +27,7 @@ BOTH = pytest.mark.parametrize("adjacency", [REPLACE, ADD])
 def test_plan_release_save_load_verify(name, adjacency, tmp_path):
     model = FAMILIES[name]
     plan = planned(model, adjacency, draws=3)
-    assert plan.theorem.name == "bounded-range"
+    assert plan.theorem.name == EXAMPLES[name].theorem
     assert plan.slack == 0
     assert gs.Plan.from_json(plan.to_json()) == plan
     assert plan.guarantee.delta(1.0) <= 1e-6

@@ -19,7 +19,7 @@ from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_states
 from gibbsafe.domains.column import Column, no_target
 from gibbsafe.models.base import register
-from gibbsafe.models.families.states import check_states, encode_columns, sample_states
+from gibbsafe.models.families.states import check_states, encode_columns, named_states, sample_states
 from gibbsafe.models.families.tables import TableFamily, check_smallest, smallest_for
 from gibbsafe.posteriors.tables import Table
 from gibbsafe.privacy import BoundedRange, Budget, Metric
@@ -35,21 +35,6 @@ MOST_NODES = 10_000
 #: Most parents of a node, and most conditional probabilities of a network.
 MOST_PARENTS = 24
 MOST_CELLS = 50_000_000
-
-
-def _pairs(name: str, value: object) -> list[tuple[str, object]]:
-    """Return a mapping, or a list of pairs, as pairs with different names."""
-    pairs = list(value.items()) if isinstance(value, Mapping) else value
-    if not isinstance(pairs, list | tuple) or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
-        fail(name, value, "a mapping from nodes, or a list of pairs")
-    seen: set[str] = set()
-    for node, _ in pairs:
-        if not isinstance(node, str) or not node:
-            fail(name, node, "named by texts that are not empty")
-        if node in seen:
-            fail(name, node, "declared once", "nodes must have different names")
-        seen.add(node)
-    return [(node, each) for node, each in pairs]
 
 
 @register
@@ -81,10 +66,10 @@ class BayesianNetwork(TableFamily):
     concentration: float = 1.0
 
     def __post_init__(self) -> None:
-        states = {node: check_states(f"states of {node!r}", each) for node, each in _pairs("states", self.states)}
+        states = {node: check_states(f"states of {node!r}", each) for node, each in named_states("states", self.states)}
         if not 1 <= len(states) <= MOST_NODES:
             fail("states", f"of {len(states):,} nodes", f"declared for 1 to {MOST_NODES:,} nodes")
-        parents = {node: self._check_parents(node, each, states) for node, each in _pairs("parents", self.parents)}
+        parents = {node: self._check_parents(node, each, states) for node, each in named_states("parents", self.parents)}
         object.__setattr__(self, "states", states)
         object.__setattr__(self, "parents", {node: parents.get(node, ()) for node in states})
         object.__setattr__(self, "smallest_probability", self._check_smallest(states))
@@ -194,7 +179,7 @@ class BayesianNetwork(TableFamily):
     @classmethod
     def trimmed_for(cls, budget: Budget, *, states: Any, draws: int = 1, **declaration: Any) -> BayesianNetwork:
         """Return the network whose smallest probabilities spend the row's budget evenly over the nodes at β = 1."""
-        listed = {node: check_states(f"states of {node!r}", each) for node, each in _pairs("states", states)}
+        listed = {node: check_states(f"states of {node!r}", each) for node, each in named_states("states", states)}
         smallest = {node: smallest_for(budget, len(each), len(listed), draws) for node, each in listed.items()}
         return cls(states=listed, smallest_probability=smallest, **declaration)
 

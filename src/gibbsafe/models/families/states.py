@@ -16,7 +16,7 @@ from gibbsafe.domains.column import Column, no_features
 from gibbsafe.domains.numbers import equals
 from gibbsafe.errors import DomainError
 
-__all__ = ["check_states", "count_states", "encode_columns", "encode_states", "levels_of", "sample_states"]
+__all__ = ["check_states", "count_states", "encode_columns", "encode_states", "levels_of", "named_states", "sample_states"]
 
 #: Most states of a variable: codes are kept in 16 bits.
 MOST_STATES = 2**15 - 1
@@ -39,6 +39,21 @@ def check_states(name: str, states: object) -> tuple[object, ...]:
     if not 2 <= len(listed) <= MOST_STATES or len(set(listed)) != len(listed):
         fail(name, list(listed), f"2 to {MOST_STATES} different states")
     return listed
+
+
+def named_states(name: str, value: object) -> list[tuple[str, object]]:
+    """Return declared states by name, from a mapping or a list of pairs, as pairs with different names."""
+    pairs = list(value.items()) if isinstance(value, Mapping) else value
+    if not isinstance(pairs, list | tuple) or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
+        fail(name, value, "a mapping from names, or a list of pairs")
+    seen: set[str] = set()
+    for node, _ in pairs:
+        if not isinstance(node, str) or not node:
+            fail(name, node, "named by texts that are not empty")
+        if node in seen:
+            fail(name, node, "declared once", "names must be different")
+        seen.add(node)
+    return [(node, each) for node, each in pairs]
 
 
 def levels_of(features: Sequence[Column], target: Column | None, model: str) -> tuple[object, ...]:

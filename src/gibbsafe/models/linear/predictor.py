@@ -26,6 +26,7 @@ from gibbsafe.domains.row_shape import RowShape
 from gibbsafe.errors import DomainError
 from gibbsafe.models.base import GibbsModel
 from gibbsafe.models.capabilities import BoundedScores, HasCorners, ReadsColumns, StatesRows
+from gibbsafe.models.linear.groups import Groups, check_groups, group_precisions
 from gibbsafe.models.units import Units
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.stage import Stage
@@ -51,6 +52,8 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         feature_names: names of the columns, needed to read tables by name.
         target: name of the response column in tables.
         target_charge: under which charge bounds of the response were released; None where they are public.
+        groups: categories among the columns whose effects have a normal prior of their own about 0, and its precision in the
+            user's units, as ``{"ward": 16}``. Levels with few records are then drawn towards the others (partial pooling).
     """
 
     dimension: int
@@ -63,6 +66,7 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
     columns: tuple[Column, ...] | None = None
     interactions: tuple[str, ...] = ()
     target_charge: str | None = None
+    groups: Groups | None = None
     _domain: Ball | Box | Design = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -87,6 +91,7 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
             domain = Ball(self.dimension, 1.0 if self.radius is None else self.radius)
             object.__setattr__(self, "radius", domain.radius)
         object.__setattr__(self, "_domain", domain)
+        object.__setattr__(self, "groups", check_groups(self.groups, domain))
         if not isinstance(self.intercept, bool):
             fail("intercept", self.intercept, "True or False")
         object.__setattr__(self, "feature_names", check_names(self.feature_names, self.dimension))
@@ -208,6 +213,14 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         scale = self.domain.scale * self.row_scale
         return Units(np.append(scale, self.row_scale), self.domain.offset) if self.intercept else Units(scale)
 
+    @property
+    def own_precisions(self) -> Floats | None:
+        """Those of groups; 0 for every other parameter."""
+        if self.groups is None or not isinstance(self.domain, Design):
+            return None
+        declared = group_precisions(self.groups, self.domain)
+        return self.units.precision_from_original(np.append(declared, 0.0) if self.intercept else declared)
+
     # -- records -------------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -233,9 +246,20 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         named = read_columns(features, self.domain.columns) if is_table(features) else features
         return self.domain.read(named, on_invalid) if isinstance(named, Mapping) else named
 
+    @property
+    def companion(self) -> Column | None:
+        """A second column of the response, beside the target: exposures, flags of events. None for most."""
+        return None
+
+    def _check_companion(self, field: str, name: object) -> None:
+        """Refuse a companion that is no column of its own."""
+        if not isinstance(name, str) or not name or name in (self.target, *(self.feature_names or ())):
+            fail(field, name, "the name of a column that is neither a feature nor the target")
+
     def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the records as blocks; margin losses carry the label in the row."""
-        features, response = read_records(data, self.feature_names, self.target, options.on_invalid, self.columns)
+        named = (self.target,) if self.companion is None else (self.target, self.companion.name)
+        features, response = read_records(data, self.feature_names, named, options.on_invalid, self.columns)
         rows = self.encode_features(features, options.on_invalid, options.storage)
         targets = self._encode_response(response, options.on_invalid)
         if len(targets) != len(rows):
@@ -270,4 +294,6 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         fields |= {"intercept": self.intercept, "target": self.target}
         fields |= {} if self.target_charge is None else {"target_charge": self.target_charge}
         fields["feature_names"] = None if self.feature_names is None else list(self.feature_names)
+        if self.groups is not None:
+            fields["groups"] = dict(self.groups)
         return fields | more

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from gibbsafe._types import Floats
 from gibbsafe.domains.numbers import as_column, require_finite
+from gibbsafe.errors import DomainError
 from gibbsafe.models.capabilities import Predicts, PredictsOutcomes
 from gibbsafe.models.linear.predictor import LinearModel
 
-__all__ = ["LinearRegressor"]
+__all__ = ["LinearRegressor", "admitted", "read_response"]
 
 #: Responses beyond this many units are moved there. Slopes are at their limit long before (to double precision), so only
 #: predictors as large would notice, and products in single precision stay finite.
@@ -48,3 +50,11 @@ def read_response(response: object, replacement: float | None) -> Floats:
     """Return the response as one column of finite numbers; invalid entries are refused, or replaced by a public value."""
     column = as_column(response, "y", "error" if replacement is None else "replace")
     return require_finite(column[:, None], replacement, "y")[:, 0]
+
+
+def admitted(values: Floats, valid: npt.NDArray[np.bool_], replacement: float | None, refusal: str) -> Floats:
+    """Return values that are valid; others are refused with these words, or replaced by a public value."""
+    if replacement is None and not valid.all():
+        row = int(np.argmin(valid))
+        raise DomainError(f"{refusal}; clean it or use on_invalid='replace'", private=f"row {row} is {values[row]:g}")
+    return values if replacement is None else np.where(valid, values, replacement)
