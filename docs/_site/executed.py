@@ -1,9 +1,10 @@
 """Examples of a page are run, and what they print and draw is put beneath them.
 
-Every block of README and docs that is fenced as `python`, `console` or `r` runs, by this one file: in `make test`
-(tests/test_docs.py) and when the site is built (steps.py). A block has a directory and names of its own, unless its page says
-`<!-- one story -->`: then all blocks of the page share them, in order. `<!-- needs PostgreSQL -->` before a block: where there is
-none the block is skipped by name. A command whose line ends in `# refused` must end with exit code 1.
+Every block of README and docs that is fenced as `python`, `console` or `r` runs, by this one file, and shows something: the
+README's in `make test` (tests/test_docs.py), those of docs when the site is built (steps.py). A block has a directory and names
+of its own, unless its page says `<!-- one story -->`: then all blocks of the page share them, in order. A block after
+`<!-- needs PostgreSQL -->` is skipped by name where there is none. A command whose line ends in `# refused` must end with exit
+code 1.
 """
 
 from __future__ import annotations
@@ -39,6 +40,12 @@ class Output(NamedTuple):
     text: str
     pictures: dict[str, bytes]
     lacks: str | None = None
+
+
+def pages(docs: Path) -> list[Path]:
+    """Return the pages whose examples run when the site is built."""
+    found = [path for path in sorted(docs.rglob("*.md")) if not path.relative_to(docs).parts[0].startswith("_")]
+    return [path for path in found if FENCED.search(path.read_text("utf-8"))]
 
 
 def is_missing(needs: str | None) -> bool:
@@ -116,6 +123,7 @@ def run_page(text: str) -> Iterator[Output]:
             with contextlib.chdir(place):
                 shown = run_block(block["language"], block["body"], names if story else {"__name__": "example"})
             drawn = sorted(path for path in set(place.iterdir()) - before if path.suffix in PICTURES)
+            assert shown or drawn, f"an example shows nothing: {block['body'][:80]}"
             shown = shown.replace(f"{place}{os.sep}", "")
             yield Output(shown, {path.name: path.read_bytes() for path in drawn})
 

@@ -45,10 +45,8 @@ def run_examples(_app: object) -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
     sources, waiting = sources_digest(), []
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for path in sorted(DOCS.rglob("*.md")):
+        for path in executed.pages(DOCS):
             text, kept = path.read_text("utf-8"), kept_place(path)
-            if path.relative_to(DOCS).parts[0].startswith("_") or not executed.FENCED.search(text):
-                continue
             key = hashlib.sha256((sources + text).encode()).hexdigest()
             if not kept.exists() or json.loads(kept.read_text())["key"] != key:
                 waiting.append(pool.submit(run_to_file, path, kept, key))

@@ -318,7 +318,7 @@ def test_exact_neighbours_never_exceed_the_budget_in_one_dimension(name, adjacen
     example = example_of(ONE_PARAMETER[name])
     if adjacency not in example.adjacencies:
         return
-    worst = worst_ratio(ONE_PARAMETER[name], adjacency, 8001, [(0.1, 1e-3), (1.0, 1e-2), (1.0, 1e-5)])
+    worst = worst_ratio(ONE_PARAMETER[name], adjacency, 4001, [(0.1, 1e-3), (1.0, 1e-2), (1.0, 1e-5)])
     assert worst <= 1 + 1e-3
     assert worst > example.spent
 
@@ -328,7 +328,7 @@ def test_exact_neighbours_never_exceed_the_budget_in_one_dimension(name, adjacen
 def test_exact_neighbours_never_exceed_the_budget_in_two_dimensions(name, adjacency):
     if adjacency not in example_of(TWO_PARAMETERS[name]).adjacencies:
         return
-    worst = worst_ratio(TWO_PARAMETERS[name], adjacency, 301, [(1.0, 1e-2)])
+    worst = worst_ratio(TWO_PARAMETERS[name], adjacency, 201, [(1.0, 1e-2)])
     assert worst <= 1 + 2e-3
 
 

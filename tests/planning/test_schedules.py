@@ -87,11 +87,11 @@ def test_final_draws_share_the_last_stage():
 
 
 def test_estimates_beat_single_draws_where_the_signal_is_strong():
-    X, y, truth = data(20_000, 3)
+    X, y, truth = data(10_000, 3)
     errors = {}
     for purpose in ("posterior", "estimate"):
         plan = make(n=len(y), purpose=purpose)
-        released = [plan.release((X, y), generator=seeded(k)).draws[0, :3] for k in range(12)]
+        released = [plan.release((X, y), generator=seeded(k)).draws[0, :3] for k in range(6)]
         errors[purpose] = np.mean([np.linalg.norm(draw - truth) for draw in released])
     assert errors["estimate"] < errors["posterior"]
 

@@ -21,19 +21,19 @@ def released(truth, seeds, draws=30, model=MODEL, budget=BUDGET):
 
 @pytest.mark.parametrize("size", [0.0, 1.0, 3.0])
 def test_intervals_cover_wherever_the_truth_is(size):
-    """Of 3 × 14 nominal 90 % intervals at least 76 % hold the truth; with all at 90 % that fails once in 200.
+    """Of 3 × 8 nominal 90 % intervals at least 70 % hold the truth; with all at 90 % that fails once in 500.
 
     At 3 the prior pulls the draws by several of their deviations: a linear correction covered a third.
     """
     truth = size * np.array([1.5, -1.0, 1.0])
-    held = [each.interval(0.9).covers(truth) for each in released(truth, range(14))]
-    assert np.mean(held) >= 0.76
+    held = [each.interval(0.9).covers(truth) for each in released(truth, range(8))]
+    assert np.mean(held) >= 0.7
 
 
 def test_widths_fall_with_the_budget_and_stay_useful():
     truth = np.array([1.5, -1.0, 1.0])
     rich, poor = (
-        np.mean([each.interval(0.9).upper - each.interval(0.9).lower for each in released(truth, range(4), budget=budget)])
+        np.mean([each.interval(0.9).upper - each.interval(0.9).lower for each in released(truth, range(2), budget=budget)])
         for budget in (gs.Budget(10.0, 1e-6), gs.Budget(1.0, 1e-6))
     )
     assert rich < poor

@@ -1,8 +1,8 @@
 """The posterior of the true parameter from a transcript: covers, says who decided, and comes whatever was answered.
 
 Coverage is counted over parameters and releases with fixed seeds. The four parameters of a release count as about three
-independent ones: of 72 such at a true coverage of 0.9, fewer than 0.77 are covered with probability
-6e-4, and of 36 fewer than 0.7 likewise.
+independent ones: of 36 such at a true coverage of 0.9, fewer than 0.7 are covered with probability
+6e-4, and of 24 fewer than 0.65 with 3e-4.
 """
 
 import numpy as np
@@ -38,7 +38,7 @@ def one():
     return release(0)
 
 
-@pytest.mark.parametrize(("kind", "runs", "least"), [("logistic", 24, 0.77), ("pseudo-Huber", 12, 0.7)])
+@pytest.mark.parametrize(("kind", "runs", "least"), [("logistic", 12, 0.7), ("pseudo-Huber", 8, 0.65)])
 def test_intervals_cover(kind, runs, least):
     held = [release(seed, kind=kind).population(256).interval(0.9).covers(TRUTH) for seed in range(runs)]
     assert np.mean(held) >= least
@@ -73,7 +73,7 @@ def test_decided_by_data_is_between_0_and_1_and_falls_with_the_budget(one):
     for made in (one, poor):
         assert ((made.population().decided_by_data >= 0) & (made.population().decided_by_data <= 1)).all()
     assert (one.population().decided_by_data > 0.9).all()
-    assert (poor.population().decided_by_data < 0.8).all()
+    assert (poor.population().decided_by_data < 0.5).all()
     assert poor.population().words()
     assert one.population().words() == ()
 

@@ -35,7 +35,7 @@ def exact_by_quadrature(epsilon, a, b, n, power):
 
 
 @pytest.mark.parametrize(("a", "b", "n", "power"), [(2.0, 2.0, 3, 1.0), (3.0, 1.5, 4, 0.5), (1.5, 4.0, 2, 2.0)])
-@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.5])
+@pytest.mark.parametrize("epsilon", [0.0, 0.7])
 def test_the_profile_is_the_integral_of_the_densities(a, b, n, power, epsilon):
     claimed = beta_bernoulli_delta(epsilon, a=a, b=b, n=n, inverse_temperature=power)
     assert claimed == pytest.approx(exact_by_quadrature(epsilon, a, b, n, power), abs=2e-6)

@@ -409,7 +409,7 @@ def test_exact_neighbours_never_exceed_the_budget(adjacency, intercept):
         for first, second in neighbours(adjacency, 1, rng):
             plan = gs.plan(model, gs.Budget(epsilon, delta), n=len(first[1]), adjacency=adjacency)
             reach = 9 / math.sqrt(min(plan.stages[0].prior_precision))
-            axis = np.linspace(-reach, reach, 40_001 if not intercept else 601)
+            axis = np.linspace(-reach, reach, 20_001 if not intercept else 301)
             p, q = (
                 posterior_on([axis] * model.parameters, plan, model.encode(data, EncodingOptions())) for data in (first, second)
             )

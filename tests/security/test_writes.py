@@ -179,8 +179,20 @@ def test_two_pictures_to_one_path_lose_nothing(tmp_path):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def test_pictures_of_commands_keep_what_exists(desk, run):
-    audit = ("audit", "study.toml", "--draws", "8", "--effort", "1", "-q", "--out", "curve.png")
+#: What an audit is done with soonest.
+SHARE = """
+n = 20
+adjacency = "replace-one"
+budget = {epsilon = 1.0, delta = 0}
+model = {name = "BetaBernoulli", trim = [0.2, 0.7]}
+target = {name = "y", labels = ["no", "yes"]}
+"""
+
+
+def test_pictures_of_commands_keep_what_exists(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    Path("share.toml").write_text(SHARE)
+    audit = ("audit", "share.toml", "--draws", "8", "--effort", "1", "-q", "--out", "curve.png")
     assert run(*audit)[0] == 0
     before = Path("curve.png").read_bytes()
     assert run(*audit)[0] == 1

@@ -20,7 +20,7 @@ from gibbsafe.privacy import (
 )
 from gibbsafe.theorems import THEOREMS, Constants
 
-GRID = [0.0, *np.geomspace(1e-12, 1e12, 61).tolist()]
+GRID = [0.0, *np.geomspace(1e-12, 1e12, 33).tolist()]
 #: Profiles are inflated by 2⁻³⁹ for their rounding; on a plateau two neighbouring points may differ by that much.
 ROUNDING = 2.0**-37
 MAKERS = {
@@ -74,7 +74,7 @@ def test_every_guarantee_class_is_covered():
 @pytest.mark.parametrize("name", MAKERS)
 def test_profiles_of_guarantees(name):
     draw = Draw(1)
-    for _ in range(12 if name == "BetaBernoulliDP" else 40):
+    for _ in range(5 if name == "BetaBernoulliDP" else 16):
         check(MAKERS[name](draw))
 
 
@@ -122,13 +122,15 @@ def test_profiles_of_theorems(name):
             continue
         check(claim)
         checked += 1
+        if checked == 6:
+            break
     assert checked >= 3
 
 
 @pytest.mark.parametrize("name", sorted(set(THEOREMS) - {"stochastic-lipschitz"}))
 def test_calibrated_claims_never_exceed_their_budget(name):
     draw = Draw(3)
-    for _ in range(6):
+    for _ in range(4):
         constants, budget = Constants(**random_constants(draw)), gs.Budget(10 ** draw.rng.uniform(-3, 0), 1e-6)
         try:
             beta = THEOREMS[name].calibrate(constants, budget, adjacency="replace-one")

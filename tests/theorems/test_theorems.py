@@ -91,7 +91,7 @@ def test_every_theorem_says_who_proved_it_and_under_what(name):
 
 
 @pytest.mark.parametrize("name", TEMPERED)
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(
     epsilon=st.floats(1e-3, 1.0),
     delta=st.floats(1e-9, 1e-2),

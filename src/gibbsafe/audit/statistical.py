@@ -22,7 +22,7 @@ from gibbsafe._extras import require_extra
 from gibbsafe._types import Floats
 from gibbsafe._validate import count, fail, open_probability, positive, probability
 from gibbsafe.audit.sampling import Mechanism, Sample, run
-from gibbsafe.audit.scores import Score, candidate_scores
+from gibbsafe.audit.scores import candidate_scores
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.privacy import GaussianDP, Guarantee
 from gibbsafe.progress import Progress, sampling_bar
@@ -130,14 +130,16 @@ def bound_from_samples(
     tested = first[half:], second[half:]
     level = failure / 4  # two bounds, each from two limits
     candidates = list(candidate_scores(*chosen, score))
-    found = {}
+    values = [[each.function(part[each.held_out :]) for part in chosen] for each in candidates]
+    found: dict[str, tuple[float, str]] = {}
+    scored: dict[int, list[Floats]] = {}  # by the candidates that win: what a score costs is paid once
     for name, measure in (("epsilon", _epsilon_of(delta)), ("mu", _mu)):
-        best = max(
-            (_best_event(candidate, chosen, measure, level) for candidate in candidates),
-            key=lambda entry: entry[0],
-        )
-        _, event, described = best
-        wins = [int(event(sample).sum()) for sample in tested]
+        events = [_best_event(each, measure, level) for each in values]
+        k = max(range(len(events)), key=lambda k: events[k][0])
+        event, described = events[k][1], candidates[k].name
+        if k not in scored:
+            scored[k] = [candidates[k].function(sample) for sample in tested]
+        wins = [int(event(value).sum()) for value in scored[k]]
         low, high = lower_limit(wins[0], len(tested[0]), level), upper_limit(wins[1], len(tested[1]), level)
         found[name] = (max(0.0, float(measure(np.array(low), np.array(high)))), described)
     return LowerBound(found["epsilon"][0], found["mu"][0], delta, 1 - failure, len(first), found["mu"][1])
@@ -178,17 +180,16 @@ def upper_limit(wins: npt.ArrayLike, runs: int, failure: float) -> Floats:
 
 # -- choosing the event ------------------------------------------------------------------------------------------------
 
-Event: TypeAlias = Callable[[Sample], npt.NDArray[np.bool_]]
+Event: TypeAlias = Callable[[Floats], npt.NDArray[np.bool_]]
 
 
-def _best_event(score: Score, chosen: tuple[Sample, Sample], measure: Measure, level: float) -> tuple[float, Event, str]:
+def _best_event(values: list[Floats], measure: Measure, level: float) -> tuple[float, Event]:
     """Return the threshold (either side) whose own limits on the runs that choose would give the largest bound."""
-    values = [score.function(sample) for sample in (part[score.held_out :] for part in chosen)]
     runs = len(values[0])
     together = np.unique(np.concatenate(values))
     steps = np.unique(np.linspace(0, len(together) - 1, THRESHOLDS).astype(int))
     thresholds = together[steps]
-    best: tuple[float, Event, str] = (-math.inf, lambda sample: np.zeros(len(sample), bool), score.name)
+    best: tuple[float, Event] = (-math.inf, lambda value: np.zeros(len(value), bool))
     ordered = [np.sort(value) for value in values]
     for above in (True, False):
         counts = [np.searchsorted(each, thresholds, side="left" if above else "right") for each in ordered]
@@ -197,13 +198,12 @@ def _best_event(score: Score, chosen: tuple[Sample, Sample], measure: Measure, l
         bounds = measure(lower_limit(wins[0], runs, level / 100), upper_limit(wins[1], runs, level / 100))
         k = int(np.argmax(bounds))
         if bounds[k] > best[0]:
-            best = (float(bounds[k]), _event(score, float(thresholds[k]), above), score.name)
+            best = (float(bounds[k]), _event(float(thresholds[k]), above))
     return best
 
 
-def _event(score: Score, threshold: float, above: bool) -> Event:
-    def event(sample: Sample) -> npt.NDArray[np.bool_]:
-        value = score.function(sample)
+def _event(threshold: float, above: bool) -> Event:
+    def event(value: Floats) -> npt.NDArray[np.bool_]:
         return np.asarray(value >= threshold if above else value <= threshold)
 
     return event

@@ -23,9 +23,9 @@ from gibbsafe.planning import Plan
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.privacy import GaussianDP
 from gibbsafe.release import draw as releaser
-from gibbsafe.release.transcripts import path_of
-from gibbsafe.samplers.noisy_scores import Answers, Records, within_reach
+from gibbsafe.samplers.noisy_scores import Answers, Records, replay, within_reach
 from gibbsafe.samplers.score_path import MOST_SCORES, ScorePath
+from gibbsafe.samplers.transcript_fit import Public
 from gibbsafe.theorems.noisy_scores import FACTS
 
 __all__ = ["PARTS", "claim_of", "concentrated", "flattened", "ratio_of", "transcripts_of"]
@@ -37,22 +37,22 @@ class Asked:
 
     share: str
     shape: Callable[[int], tuple[int, ...]]
-    exact: Callable[[Plan, Records, ScorePath, Answers], Floats]
-    ratio: Callable[[Plan], float] = lambda plan: 1.0
+    exact: Callable[[Public, Records, ScorePath, Answers], Floats]
+    ratio: Callable[[Public], float] = lambda public: 1.0
 
 
 #: Fields of `Answers` besides the scores of the path, one line each.
 BESIDE = {
     "moment": Asked(
-        "moment", lambda d: (d, d), lambda plan, records, path, answers: records.moment(), lambda plan: plan.moment_ratio
+        "moment", lambda d: (d, d), lambda public, records, path, answers: records.moment(), lambda public: public.moment_ratio
     ),
     "facts": Asked(
         "facts",
         lambda d: (FACTS,),
-        lambda plan, records, path, answers: records.facts(within_reach(path.point), plan.public_of_scores().facts_unit),
-        lambda plan: plan.moment_ratio,
+        lambda public, records, path, answers: records.facts(within_reach(path.point), public.facts_unit),
+        lambda public: public.moment_ratio,
     ),
-    "last": Asked("point", lambda d: (d,), lambda plan, records, path, answers: records.score(_place(answers))),
+    "last": Asked("point", lambda d: (d,), lambda public, records, path, answers: records.score(_place(answers))),
 }
 #: Parts of a transcript that can be attacked by themselves.
 PARTS = ("path", *BESIDE)
@@ -93,11 +93,12 @@ def ratio_of(plan: Plan, data: object, neighbour: object, part: str | None = Non
     """Return log p(transcript | data) − log p(transcript | neighbour), for rows of transcripts; or that of one part."""
     records = [_records(plan, each) for each in (data, neighbour)]
     wanted = PARTS if part is None else (choice("part", part, PARTS),)
+    public = plan.public_of_scores()  # once for all rows: a plan works it out anew each time
 
     def one(row: Floats) -> float:
         answers = _answers(row, plan.model.parameters)
-        path, total = path_of(plan, answers), 0.0
-        for name, answer, exact, precision in _terms(plan, answers, path):
+        path, total = replay(public.rule, public.loss.lipschitz, answers, public.moment_scale), 0.0
+        for name, answer, exact, precision in _terms(public, answers, path):
             if name in wanted:
                 first, second = (exact(each) for each in records)
                 total += precision * float(np.sum((answer - second) ** 2 - (answer - first) ** 2)) / 2
@@ -106,18 +107,15 @@ def ratio_of(plan: Plan, data: object, neighbour: object, part: str | None = Non
     return lambda outputs: np.array([one(row) for row in outputs])
 
 
-def _terms(plan: Plan, answers: Answers, path: ScorePath) -> Iterator[tuple[str, Floats, Callable[[Records], Floats], float]]:
+def _terms(public: Public, answers: Answers, path: ScorePath) -> Iterator[tuple[str, Floats, Callable[[Records], Floats], float]]:
     """Yield every answer: its part, its value, what records say without noise, and the noise's precision."""
-    stage = plan.score_stage
-    assert stage is not None
-    beta = stage.inverse_temperature
     for answer, point, share in zip(answers.scores, path.points, path.shares, strict=True):
-        yield "path", answer, lambda records, point=point: records.score(point), beta * share  # type: ignore[misc]
+        yield "path", answer, lambda records, point=point: records.score(point), public.beta * share  # type: ignore[misc]
     for name, asked in BESIDE.items():
         answer = getattr(answers, name)
         if answer is not None:
-            exact = lambda records, asked=asked: asked.exact(plan, records, path, answers)  # noqa: E731
-            yield name, answer, exact, beta * getattr(plan.scores, asked.share) / asked.ratio(plan) ** 2
+            exact = lambda records, asked=asked: asked.exact(public, records, path, answers)  # noqa: E731
+            yield name, answer, exact, public.beta * getattr(public.rule, asked.share) / asked.ratio(public) ** 2
 
 
 def claim_of(plan: Plan, part: str) -> GaussianDP:

@@ -25,21 +25,18 @@ DELTA = 1e-6
 LEVEL = 0.9
 #: The budgets that the picture goes through, beside the one that was asked for.
 EPSILONS = (10.0, 3.0, 1.0, 0.3, 0.1)
-#: What intervals are that come from public numbers alone.
-WORST_CASE = " (of the private fit: the public worst case, far wider than needed)"
 #: The 95 % point of a normal law: 90 % intervals are so many standard errors to either side.
 NORMAL_95 = 1.6448536269514722
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """An estimate of every parameter, with an interval: by what is known of its errors, or the public worst case."""
+    """An estimate of every parameter, with an interval that holds it."""
 
     name: str
     values: Floats
     lower: Floats
     upper: Floats
-    worst_case: bool = False
 
 
 def theorem_comparison() -> tuple[Comparison, str]:
@@ -83,9 +80,9 @@ def private_fit(epsilon: float, features: Floats, outcomes: Indices) -> tuple[Re
         model, Budget(epsilon, DELTA), n=len(outcomes), adjacency="replace-one", purpose="estimate", mechanism="noisy-scores"
     )
     release = planned.release((features, outcomes), progress=False)
-    intervals = release.interval(LEVEL)
-    values = release.draws.mean(axis=0)
-    return release, Fit(f"ε = {epsilon:g}", values, intervals.lower, intervals.upper, intervals.conservative)
+    found = release.population()
+    intervals = found.interval(LEVEL)
+    return release, Fit(f"ε = {epsilon:g}", found.mean, intervals.lower, intervals.upper)
 
 
 def run(folder: Path, say: Callable[[str], None], *, epsilon: float = 1.0, details: bool = False, force: bool = False) -> JSON:
@@ -150,7 +147,7 @@ def _screen(release: Release, ordinary: Fit, private: Fit, right: dict[str, floa
             *lines,
             f"  {'right':<9}{'':>10}     {rates}",
             "",
-            f"In brackets: 90 % intervals{WORST_CASE if private.worst_case else ''}.",
+            "In brackets: 90 % intervals.",
             f"The private fit claims ε = {claim['epsilon']:.3g} at δ = {claim['delta']:g}: {whoever},",
             f"guesses whether one of them was in the table right {guesses:.1%} of the time at most; a coin, 50 %.",
             "",
@@ -184,8 +181,8 @@ def draw_picture(fits: list[Fit], path: Path, *, force: bool = False) -> None:
             low, high = _limits(fits, k, truth[k])
             axis.axvline(truth[k], color="#636363", linewidth=0.8, linestyle=":", zorder=0)
             for place, fit, colour in zip(places, fits, colours, strict=True):
-                ends, width = [max(fit.lower[k], low), min(fit.upper[k], high)], 1 if fit.worst_case else 3
-                axis.plot(ends, [place, place], color=colour, linewidth=width, alpha=0.45)
+                ends = [max(fit.lower[k], low), min(fit.upper[k], high)]
+                axis.plot(ends, [place, place], color=colour, linewidth=3, alpha=0.45)
                 axis.plot(np.clip(fit.values[k], low, high), place, "o", color=colour, markersize=6)
             axis.set_xlim(low, high)
             axis.set_ylim(len(fits) - 0.5, -0.5)
@@ -193,8 +190,7 @@ def draw_picture(fits: list[Fit], path: Path, *, force: bool = False) -> None:
             axis.set_title(names[k], loc="left", fontsize=10)
             axis.locator_params(axis="x", nbins=4)
         title = f"{ROWS:,} made-up patients: private and ordinary fits, 90 % intervals (dotted: what the data were made with)"
-        thin = "\nthin: the public worst case, far wider than needed" if any(fit.worst_case for fit in fits) else ""
-        axes[0, 0].figure.suptitle(title + thin, fontsize=10, x=0.01, ha="left")
+        axes[0, 0].figure.suptitle(title, fontsize=10, x=0.01, ha="left")
 
 
 def _limits(fits: list[Fit], k: int, truth: float) -> tuple[float, float]:

@@ -36,7 +36,7 @@ LONG = 200
 #: Shares of the second moment and of the facts without uncertainty; the share kept for uncertainty unless one is named, and how
 #: much of it these two take.
 FOR_FIT = (0.06, 0.01)
-UNCERTAINTY, OF_KEPT = 0.5, (0.18, 0.04)
+UNCERTAINTY, OF_KEPT = 0.35, (0.23, 0.04)
 #: Rows that a rule goes by where nobody guesses their number.
 UNKNOWN_ROWS = 4**7
 

@@ -73,6 +73,7 @@ class _Seen:
     def __init__(self, points: Floats, beta: float, prior: Floats, centre: Floats, n: int | None) -> None:
         self.points, self.beta, self.prior, self.n = points, beta, prior, n
         self.number, self.size = points.shape
+        self.rows_each = 1  # of a person at most; they count as equal, which is the worst case
         self.mean = points.mean(axis=0)
         self.score = -prior @ (self.mean - centre) / beta
         self.inverse = np.linalg.inv(np.atleast_2d(np.cov(points, rowvar=False)))
@@ -81,7 +82,9 @@ class _Seen:
     def of(cls, plan: Plan, scaled: Floats) -> _Seen:
         stage = plan.stages[-1]
         centre = np.zeros(scaled.shape[1]) if stage.prior_centre is None else np.array(stage.prior_centre)
-        return cls(scaled, stage.inverse_temperature, np.diag(stage.prior_precision), centre, plan.n)
+        found = cls(scaled, stage.inverse_temperature, np.diag(stage.prior_precision), centre, plan.n)
+        found.rows_each = plan.rows_per_person
+        return found
 
     def curvature(self, least: float = 0.0) -> Floats:
         """Return H, its eigenvalues at least this share of their mean."""
@@ -113,11 +116,13 @@ def _by_rows(seen: _Seen, shape: RowShape, model: GibbsModel, draws: int, genera
     """Return draws by the engine of noisy scores, with the moment of rows that the curvature shows."""
     loss, unit = model.loss, model.parameter_scale
     middle, law = seen.curvature(FLOOR), law_of(loss, None)
-    n = float(seen.n) if seen.n is not None else _rows_of(middle, shape, loss, seen.mean)
+    known = seen.n is not None and (seen.rows_each == 1 or not loss.margin)
+    n = float(seen.n or 0) * seen.rows_each if known else _rows_of(middle, shape, loss, seen.mean)
     if shape.constant is not None and not loss.margin:
         law = law.steep(float(np.clip(middle[-1, -1] / (n * shape.constant**2), 1e-6, loss.smoothness)), np.zeros(1))
     rows = _rows_with(middle, shape, n, law, points=seen.points, normal=normals(generator, ROWS, shape.features))
     expectation = Expectation(rows[None], law, n)
+    expectation.dispersion = float(seen.rows_each)
     observed = Observation(seen.points, np.full(seen.number, 1 / seen.number), seen.score, seen.noise(middle))
     fit = best_fit(expectation, observed, unit, seen.mean)
     found = draws_given(expectation, observed, fit, loss, unit, draws, generator)

@@ -169,9 +169,11 @@ class Composition(Guarantee):
         @cache
         def quoted() -> tuple[tuple[float, float], ...]:
             horizon = max(math.log(1 / self.slack), 1e-10)
-            grid = [math.log(1e-14) + k / 64 * (math.log(horizon) - math.log(1e-14)) for k in range(65)]
-            nearest = min(range(65), key=lambda k: padded(math.exp(grid[k])))
-            bracket = (grid[max(nearest - 1, 0)], grid[min(nearest + 1, 64)])
+            even = [math.log(1e-14) + k / 64 * (math.log(horizon) - math.log(1e-14)) for k in range(65)]
+            start = min(max(self._pure_total, 1e-14), horizon)  # below it nothing falls, and the rest may be short
+            grid = sorted([*even, *(math.log(start + k / 64 * (horizon - start)) for k in range(65))])
+            nearest = min(range(len(grid)), key=lambda k: padded(math.exp(grid[k])))
+            bracket = (grid[max(nearest - 1, 0)], grid[min(nearest + 1, len(grid) - 1)])
             search = minimize_scalar(lambda x: padded(math.exp(x)), bounds=bracket, method="bounded", options={"xatol": 1e-10})
             return tuple((point, padded(point)) for point in (math.exp(float(search.x)), math.exp(grid[nearest])))
 

@@ -25,6 +25,10 @@ __all__ = ["Public", "expectation_of", "fit_of", "fitted", "minimisers", "misfit
 
 #: Pseudo-rows of a design, of the estimate's and of the pilot's; rounds in which measured facts and fit are brought together.
 ROWS, PILOT_ROWS, ROUNDS = 512, 192, 2
+#: The search for minimisers ends when all but few steps are this short beside their points.
+CLOSE, FEW = 1e-3, 0.01
+#: What the path's mean point weighs beside the fit where the path had all scores.
+OF_PATH = 0.5
 #: The seed of the pseudo-rows behind an estimate: public, and the same every time.
 SEED = 20_260
 
@@ -51,7 +55,7 @@ class Public:
 
     @property
     def facts_scale(self) -> float:
-        """Standard deviation of either fact."""
+        """Standard deviation of each fact."""
         return self._scale(self.rule.facts)
 
     @property
@@ -160,6 +164,8 @@ def _measured(public: Public, expectation: Expectation, facts: Floats, point: Fl
 def fitted(public: Public, answers: Answers, path: ScorePath, *, pilot: bool = False) -> Floats:
     """Return the estimate; or a pilot, in a quarter of the time, at which one more score is asked.
 
+    The fit knows how scores bend and trusts rows made of a noisy moment; the path's mean point trusts nothing and is noisier.
+    Their errors have little in common, so the estimate is a mean of both, the path weighing less where it had less of the budget.
     Answers are paid for: where no fit of them comes out, the path's mean point is the estimate.
     """
     if not public.fits:
@@ -168,7 +174,16 @@ def fitted(public: Public, answers: Answers, path: ScorePath, *, pilot: bool = F
         point = _fit_point(public, answers, path, pilot)
     except np.linalg.LinAlgError:
         return path.point
-    return point if np.isfinite(point).all() else path.point
+    if not np.isfinite(point).all():
+        return path.point
+    weight = 0.0 if pilot else _weight_of_path(public, len(point))
+    return np.asarray((1 - weight) * point + weight * path.point)
+
+
+def _weight_of_path(public: Public, parameters: int) -> float:
+    """Return what the path's mean point weighs: nothing below a signal of 2, where it is noise, all it may from 4 on."""
+    rule, signal = public.rule, 2 * public.rule.rows * public.loss.lipschitz * math.sqrt(public.beta) / parameters
+    return OF_PATH * rule.path / (rule.path + rule.point) * min(max(signal / 2 - 1, 0.0), 1.0)
 
 
 def _fit_point(public: Public, answers: Answers, path: ScorePath, pilot: bool) -> Floats:
@@ -185,11 +200,10 @@ def _fit_point(public: Public, answers: Answers, path: ScorePath, pilot: bool) -
     return minimisers(expectation, public.loss, found.point[None, :, None])[0, :, 0]
 
 
-def minimisers(expectation: Expectation, loss: Loss, truth: Floats, steps: int = 12) -> Floats:
+def minimisers(expectation: Expectation, loss: Loss, truth: Floats, steps: int = 20) -> Floats:
     """Return the loss's minimisers (designs, parameters, chains) where labels follow the law at ``truth``.
 
-    The truth itself where the loss is consistent; else Newton steps on the expected loss of the pseudo-rows, with the curvature
-    at the mean of the chains.
+    The truth itself where the loss is consistent; else Newton steps on the expected loss of the pseudo-rows.
     """
     law = expectation.law
     if law.consistent:
@@ -200,10 +214,12 @@ def minimisers(expectation: Expectation, loss: Loss, truth: Floats, steps: int =
     for _ in range(steps):
         u = np.matmul(rows, at)
         gradient = np.matmul(back, p * loss.slope(u) - (1 - p) * loss.slope(-u))
-        bend = (p * loss.curvature(u) + (1 - p) * loss.curvature(-u)).mean(axis=2)
-        curved = np.matmul(back * bend[:, None], rows)
-        curved += np.eye(curved.shape[1]) * (1e-6 * np.trace(curved, axis1=1, axis2=2)[:, None, None] + 1e-12)
-        move = np.linalg.solve(curved, gradient)
-        length = np.linalg.norm(move, axis=1, keepdims=True)
-        at = at - move * np.minimum(1, (1 + np.linalg.norm(at, axis=1, keepdims=True)) / np.maximum(length, 1e-300))
+        bend = p * loss.curvature(u) + (1 - p) * loss.curvature(-u)
+        curved = np.stack([np.matmul(back * bend[:, None, :, chain], rows) for chain in range(truth.shape[2])], axis=1)
+        curved += np.eye(curved.shape[2]) * (1e-6 * np.trace(curved, axis1=2, axis2=3)[..., None, None] + 1e-12)
+        move = np.linalg.solve(curved, gradient.transpose(0, 2, 1)[..., None])[..., 0].transpose(0, 2, 1)
+        length, reach = np.linalg.norm(move, axis=1, keepdims=True), 1 + np.linalg.norm(at, axis=1, keepdims=True)
+        at = at - move * np.minimum(1, reach / np.maximum(length, 1e-300))
+        if np.mean(length > CLOSE * reach) < FEW:
+            break
     return np.asarray(at)

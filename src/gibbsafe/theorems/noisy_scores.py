@@ -102,8 +102,8 @@ class NoisyScores(Theorem):
         return (
             Premise(f"what one record adds to a score has norm at most {single:.6g}, whatever the point"),
             Premise(
-                f"what one record adds to the second moment of rows, and to the size and steepness of slopes, has norm at most "
-                f"{single:.6g} and no negative inner product with another's",
+                f"one record moves the second moment of rows, and the sums of how large and how steep slopes are, by at most "
+                f"{moment_gap(constants, adjacency):.6g}",
                 checked=True,
             ),
             Premise("points and shares depend on earlier answers only, and shares sum to at most 1", checked=True),

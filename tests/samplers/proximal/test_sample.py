@@ -38,7 +38,7 @@ from ..hostile import KINDS, case
 from ..test_exactness import CRITICAL, grid_around, ks, posterior_of, weighted_cdf
 
 audit = load("proximal")
-DRAWS = 4000
+DRAWS = 2000
 SLACK = 1e-6
 
 
@@ -230,8 +230,8 @@ def test_one_hot_against_exact_marginals():
 @pytest.mark.parametrize("kind", ["noisy", "separable"])
 def test_eight_dimensions_against_the_shell_sampler(kind):
     posterior = posterior_of(LogisticLoss(), 300, 8, 0.5, 1.0, 11, kind)
-    ours, _ = draw(posterior, draws=1500, slack=1e-4)
-    theirs, _ = shell.sample(posterior, 4000, np.random.default_rng(12))
+    ours, _ = draw(posterior, draws=800, slack=1e-4)
+    theirs, _ = shell.sample(posterior, 2000, np.random.default_rng(12))
     for j in range(8):
         assert ks_2samp(ours[:, j], theirs[:, j]).pvalue > 1e-4
     assert ks_2samp(posterior.values(ours), posterior.values(theirs)).pvalue > 1e-4

@@ -24,13 +24,13 @@ CASES = [(LogisticLoss(), 300, 3.0, 0.5), (SoftHingeLoss(0.5), 100, 2.0, 1.0), (
 
 @pytest.mark.parametrize(("loss", "n", "beta", "precision"), CASES, ids=str)
 def test_long_steps_are_drawn_by_the_shell_sampler_from_the_same_law(loss, n, beta, precision, monkeypatch):
-    """Two rounds of a step of 0.3 prior variances, tangents and shells: samples of 120 and 600 from one law."""
+    """Two rounds of a step of 0.3 prior variances, tangents and shells: samples of 60 and 600 from one law."""
     posterior = posterior_of(loss, n, 2, beta, precision, 5)
     draws = {}
     for name, long in (("shell", True), ("tangent", False)):
         monkeypatch.setattr(proximal, "is_long", lambda *arguments, answer=long: answer)
         generator = np.random.default_rng(6)
-        draws[name], seen = proximal.sample(posterior, 120 if long else 600, generator, None, step=0.3, steps=2)
+        draws[name], seen = proximal.sample(posterior, 60 if long else 600, generator, None, step=0.3, steps=2)
         assert (seen.certificates[1] == "shell") == long
     for axis in range(2):
         assert ks_2samp(draws["shell"][:, axis], draws["tangent"][:, axis]).pvalue > 1e-4

@@ -196,14 +196,14 @@ def quick(posterior, seed):
 def test_hostile_data_are_drawn_from_with_little_headroom(block):
     """No exception, finite draws, no log acceptance above 0, less than a tenth of a nat of headroom."""
     drawn = 0
-    for seed in range(1000 * block, 1000 * block + 25):
+    for seed in range(1000 * block, 1000 * block + 10):
         posterior = hostile(np.random.default_rng(seed))
         envelope = quick(posterior, seed)
         if envelope is not None:
             drawn += 1
             assert envelope.headroom < 0.1
             draw(posterior, seed, draws=int(np.random.default_rng(seed).choice([1, 2, 200])), limit=math.inf)
-    assert drawn >= 15
+    assert drawn >= 5
 
 
 @pytest.mark.parametrize("block", range(6))

@@ -45,9 +45,9 @@ def sums_of(posterior):
 
 def test_log_acceptance_is_never_above_zero():
     """A small part of `make audit-shell`, which makes ten million proposals."""
-    outcome = audit.audit(25_000, rows=10_000, dimension=30, seed=1)
-    assert outcome.proposals >= 25_000
-    assert outcome.problems >= 25
+    outcome = audit.audit(12_000, rows=5_000, dimension=30, seed=1)
+    assert outcome.proposals >= 12_000
+    assert outcome.problems >= 12
     assert outcome.largest <= 0
     assert outcome.closest >= 0
     assert outcome.decided > 0.2 * outcome.squeezed > 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import gammaln
-from scipy.stats import norm
+from scipy.stats import gamma, norm
 
 from gibbsafe.data import Blocks
 from gibbsafe.losses.logistic import LogisticLoss
@@ -71,7 +71,7 @@ def hostile(kind, n, p, rng):
 @pytest.mark.parametrize("kind", ["even", "one row", "one-hot", "leverage", "far"])
 @pytest.mark.parametrize("loss", [LogisticLoss(), SoftHingeLoss(0.5), PseudoHuberLoss(1.5)], ids=str)
 def test_hostile_data_stay_below_the_worst_case(kind, loss):
-    """Mean evaluations a draw over 20 draws, at three standard errors of a geometric number (0.1 % false alarms a case)."""
+    """Mean evaluations a draw over 8 draws: geometric numbers of the largest mean allowed, summed, exceed this once in 1000."""
     rng = np.random.default_rng(7)
     for p, precision, beta in ((2, 1.0, 3.0), (3, 0.25, 0.5), (6, 30.0, 20.0)):
         rows = hostile(kind, 200, p, rng)
@@ -80,5 +80,5 @@ def test_hostile_data_stay_below_the_worst_case(kind, loss):
             rows = rows * rng.choice([-1.0, 1.0], 200)[:, None]
         posterior = GibbsPosterior(Blocks(rows, targets), loss, beta, np.full(p, precision), np.full(p, 2.0))
         bound = math.exp(log_evaluations(p, loss.self_concordance / math.sqrt(precision)))
-        counts = [shell.sample(posterior, 1, rng)[1].evaluated for _ in range(20)]
-        assert np.mean(counts) <= bound * (1 + 3 / math.sqrt(20))
+        counts = [shell.sample(posterior, 1, rng)[1].evaluated for _ in range(8)]
+        assert np.sum(counts) <= bound * gamma.isf(1e-3, 8)

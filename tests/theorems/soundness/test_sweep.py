@@ -28,7 +28,7 @@ from .table import BY_NAME, CASES, LINE, SWEEP, TWO_DIMENSIONS
 
 @pytest.mark.parametrize(("entry", "adjacency"), SWEEP)
 def test_exact_divergence_never_exceeds_a_claim(entry: Case, adjacency: Adjacency) -> None:
-    examples = 10 if entry in TWO_DIMENSIONS else 30
+    examples = 5 if entry in TWO_DIMENSIONS else 15  # more in audits/oracles.py
 
     @run(examples)
     @given(c=entry.parameters)
@@ -48,7 +48,7 @@ def test_every_theorem_of_the_registry_is_swept() -> None:
 def test_calibrated_posteriors_keep_to_their_budget(entry: Case) -> None:
     """The inverse direction: the posterior at the largest β that a theorem allows satisfies (ε, δ)."""
 
-    @run(12)
+    @run(6)
     @given(c=entry.parameters, epsilon=st.floats(0.05, 3.0), power=st.floats(-6.0, -1.0))
     def sweep(c: Parameters, epsilon: float, power: float) -> None:
         budget = Budget(epsilon, 10.0**power)
@@ -77,7 +77,7 @@ def test_two_draws_are_covered_by_the_composition(name: str, adjacency: Adjacenc
     """Two draws have a product density, so their exact profile is a two-dimensional integral."""
     entry = BY_NAME[name]
 
-    @run(4)
+    @run(2)
     @given(c=entry.parameters)
     def sweep(c: Parameters) -> None:
         single = entry.pair(c, adjacency)
