@@ -55,6 +55,12 @@ def timed(model, features, response):
     return features, np.column_stack([times, np.where(np.floor(np.abs(response)) % 3 == 1, *model.event_labels)])
 
 
+def sorted_out(model, features, response):
+    """Features and one of several outcomes, whatever the response is."""
+    place = np.floor(np.clip(response, -1e6, 1e6)).astype(int) % len(model.outcomes)
+    return features, np.array(model.outcomes)[place]
+
+
 def states(rng, model, n):
     """One of the declared states each."""
     return np.array(model.states)[rng.integers(len(model.states), size=n)]
@@ -284,6 +290,15 @@ LISTED = (
         },
         predicts=median_time,
         lipschitz_share=0.95,
+    ),
+    Example(
+        model=M.MultinomialRegression(**WIDE, classes=("bus", "car", "train")),
+        study=FEATURES + LEVELS,
+        link=sorted_out,
+        small={"three classes": M.MultinomialRegression(dimension=1, classes=3)},
+        adjacencies=(REPLACE,),
+        gap="a score is largest at parameters that are sure of a wrong class, far from where draws are",
+        lipschitz_share=0.9,
     ),
     Example(
         model=M.GaussianMean(dimension=2, radius=3.0),

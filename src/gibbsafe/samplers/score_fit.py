@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gibbsafe._types import Floats
+from gibbsafe.losses.base import Loss
 from gibbsafe.losses.calibrated import CalibratedScore
 from gibbsafe.samplers.expected_scores import Asked, LabelLaw, Law
 
@@ -40,6 +41,9 @@ class Observation:
 class Expectation:
     """Expected scores over one or several designs of pseudo-rows (designs, rows, parameters) that stand for n records."""
 
+    #: Whether −∂F/∂θ is a symmetric matrix.
+    symmetric: bool = True
+
     def __init__(self, rows: Floats, law: Law, n: float) -> None:
         self.rows, self.law, self.n = rows, law, n
         self.transposed = np.ascontiguousarray(rows.transpose(0, 2, 1))
@@ -60,14 +64,30 @@ class Expectation:
         mean, pull = self.law.mean_and_pull(asked, np.matmul(self.rows, truth))
         return np.matmul(self.transposed, self.weight * mean), self.weight * pull
 
-    def jacobian(self, pull: Floats) -> Floats:
+    def jacobian(self, asked: Asked, pull: Floats) -> Floats:
         """Return −∂F/∂θ (designs, parameters, parameters) by the pulls of one chain."""
         return np.asarray(np.matmul(self.transposed * pull[:, None, :, 0], self.rows))
+
+    def pulled(self, asked: Asked, pull: Floats, along: Floats) -> Floats:
+        """Return (−∂F/∂θ)ᵀ times a vector of every chain (designs, parameters, chains)."""
+        return np.asarray(np.matmul(self.transposed, np.matmul(self.rows, along) * pull))
+
+    def turned(self, jacobian: Floats) -> Floats:
+        """Return (−∂F/∂θ)ᵀ."""
+        return jacobian if self.symmetric else np.swapaxes(jacobian, -1, -2)
 
     def noise(self, truth: Floats) -> Floats:
         """Return J, the data's own covariance of a score at the truth (designs, parameters, parameters)."""
         square = self.dispersion * self.square_weight * self.law.square(np.matmul(self.rows, truth))
         return np.asarray(np.matmul(self.transposed * square[:, None, :, 0], self.rows))
+
+    def take_in(self, loss: Loss, share: Floats, kernel: float | None, point: Floats, truth: Floats) -> None:
+        """Let steepness and size of slopes be those that were measured at a point, as shares of their largest values."""
+        steep = share[1] * (1 / kernel if kernel else loss.smoothness)
+        at, there = self.rows[0] @ point, self.rows[0] @ truth
+        self.law = law = self.law.steep(steep, at - there)
+        square = float(np.mean(law.square(at[None, :, None])))
+        self.dispersion = float(np.clip(share[0] * loss.lipschitz**2 / max(square, 1e-12), 0.05, 4.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +135,9 @@ def _fit(expectation: Expectation, asked: Asked, observed: Observation, deviatio
             variance = observed.variance + expectation.noise(truth)[0]
             inverse = np.linalg.inv(variance)
             value, off, pull = residual(truth, inverse)
-        slopes = expectation.jacobian(pull)[0]
-        move = np.linalg.solve(slopes @ inverse @ slopes + prior * identity, slopes @ inverse @ off + prior * truth[0, :, 0])
+        slopes = expectation.jacobian(asked, pull)[0]
+        back = expectation.turned(slopes)
+        move = np.linalg.solve(back @ inverse @ slopes + prior * identity, back @ inverse @ off + prior * truth[0, :, 0])
         size, before = 1.0, value
         while (tried := residual(truth - size * move[None, :, None], inverse))[0] > before + 1e-9 and size > 1e-3:
             size /= 3
@@ -124,8 +145,8 @@ def _fit(expectation: Expectation, asked: Asked, observed: Observation, deviatio
         value, off, pull = tried
         if np.abs(size * move).max() < 1e-4 * (deviation + np.abs(truth).max()):
             break
-    slopes = expectation.jacobian(pull)[0]
-    precision = slopes @ inverse @ slopes
+    slopes = expectation.jacobian(asked, pull)[0]
+    precision = expectation.turned(slopes) @ inverse @ slopes
     curved = np.linalg.slogdet(precision + prior * identity)[1]
     evidence = -value + len(start) * math.log(prior) / 2 - float(curved) / 2
     return Fit(truth[0, :, 0], deviation, variance, precision, evidence)
