@@ -205,6 +205,8 @@ RAIN = {
 PAIR = {"states": {"a": 2, "b": 2}, "parents": {"b": ["a"]}, "smallest_probability": 0.2}
 #: Margin losses of one parameter have the full slope on one side of 0 only: they spend a part of their budget.
 ONE_SIDED = 1e-3
+#: Losses of several predictors: why the worst neighbours of their draws stay below half of the claim.
+FAR_OUT = "a score is largest at parameters that are sure of a wrong outcome, far from where draws are"
 
 LISTED = (
     Example(
@@ -297,8 +299,18 @@ LISTED = (
         link=sorted_out,
         small={"three classes": M.MultinomialRegression(dimension=1, classes=3)},
         adjacencies=(REPLACE,),
-        gap="a score is largest at parameters that are sure of a wrong class, far from where draws are",
+        gap=FAR_OUT,
         lipschitz_share=0.9,
+    ),
+    Example(
+        model=M.OrdinalRegression(**WIDE, levels=("never", "sometimes", "often", "always"), thresholds=(-1.0, 0.0, 1.5)),
+        study=FEATURES + LEVELS,
+        options="gap = 0.25\n",
+        link=sorted_out,
+        small={"three levels": M.OrdinalRegression(dimension=1, levels=3)},
+        adjacencies=(REPLACE,),
+        gap=FAR_OUT,
+        lipschitz_share=0.7,
     ),
     Example(
         model=M.GaussianMean(dimension=2, radius=3.0),

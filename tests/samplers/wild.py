@@ -29,6 +29,7 @@ def models():
     yield M.CountRegression(dimension=2, cap=20)
     yield M.BernoulliLogit()
     yield M.MultinomialRegression(dimension=2, classes=3)
+    yield M.OrdinalRegression(dimension=3, bounds=((0.0, 1e6), (-1e-6, 1e-6), (-5.0, 5.0)), row_norm=0.3, levels=4)
     yield M.MultinomialRegression(dimension=5, columns=mixed, intercept=False, classes=4)
 
 

@@ -100,7 +100,7 @@ class JointLoss(Loss):
     def second(self, blocks: Floats) -> Floats:
         """Return a form (…, width, predictors, width, predictors) of two matrices as one of two parameters."""
         half = self.vector(blocks)  # (…, width, predictors, parameters)
-        return self.vector(np.moveaxis(half, -1, -3))
+        return np.swapaxes(self.vector(np.moveaxis(half, -1, -3)), -1, -2)
 
     def of_moment(self, moment: Floats) -> Floats:
         """Return what a second moment of rows, Σ zzᵀ, bounds of the curvature in θ: Σ over predictors of it."""

@@ -5,6 +5,8 @@ is a matrix, −∂(mean slope)/∂(predictors of the truth).
 
 - **Classes** with p the softmax at the truth: the mean slope is Cᵀ(p̄ − p), p̄ the average of the softmax over the points asked;
   pull and the covariance of slopes are both Cᵀ(diag p − ppᵀ)C.
+- **Levels** in order with probabilities P: a slope at threshold k comes from the level below it and the one above, so its mean is
+  P_k·Ā_k − P_{k+1}·B̄_k, Ā and B̄ the averages of what the two levels' slopes are at the points asked; the pull has three bands.
 """
 
 from __future__ import annotations
@@ -14,16 +16,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import expit
 
 from gibbsafe._types import Floats
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
+from gibbsafe.losses.cumulative import CumulativeLoss
 from gibbsafe.losses.joint import JointLoss
 from gibbsafe.losses.softmax import SoftmaxLoss
 from gibbsafe.samplers.expected_scores import Asked, Law
 from gibbsafe.samplers.score_fit import Expectation
 
-__all__ = ["ClassLaw", "JointExpectation", "JointLaw", "has_joint_law", "joint_law_of"]
+__all__ = ["ClassLaw", "JointExpectation", "JointLaw", "LevelLaw", "has_joint_law", "joint_law_of"]
 
 #: Numbers held at once while points are averaged: they are taken in pieces.
 AT_ONCE = 2**22
@@ -69,6 +73,74 @@ class ClassLaw(JointLaw):
 
     def curvature(self, predictor: Floats, truth: Floats) -> Floats:  # noqa: D102
         return self.square(predictor)
+
+
+@dataclass(frozen=True)
+class LevelLaw(JointLaw):
+    """Ordered levels of a cumulative logistic law."""
+
+    loss: CumulativeLoss
+    symmetric: ClassVar[bool] = False
+
+    def averaged(self, predictors: Floats, shares: Floats) -> Asked:  # noqa: D102
+        return tuple(np.einsum("...tk,t->...k", side, shares)[..., None, :] for side in self._sides(predictors))
+
+    def _sides(self, u: Floats) -> tuple[Floats, Floats]:
+        """Return the slopes at each threshold: of the level below it, and less that of the level above."""
+        above = self.loss.above(u)
+        inner = self.loss.distance(above[..., :-1] - above[..., 1:])[1]  # of the levels between two thresholds
+        none = np.zeros((*u.shape[:-1], 1))
+        upper, lower = np.concatenate([none, inner], axis=-1), np.concatenate([inner, none], axis=-1)
+        return np.asarray(expit(above) + upper), np.asarray(expit(-above) + lower)
+
+    def _levels(self, truth: Floats) -> Floats:
+        """Return P(level), as the model has it without sorting."""
+        above = expit(self.loss.above(truth))
+        ends = np.ones((*truth.shape[:-1], 1))
+        return -np.diff(np.concatenate([ends, above, 0 * ends], axis=-1), axis=-1)
+
+    def mean(self, asked: Asked, truth: Floats) -> Floats:  # noqa: D102
+        chances = self._levels(truth)
+        return np.asarray(chances[..., :-1] * asked[0] - chances[..., 1:] * asked[1])
+
+    def _bands(self, asked: Asked, truth: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return −∂mean_k/∂η_j for j = k, k − 1 (from the second on) and k + 1 (but for the last)."""
+        above = self.loss.above(truth)
+        bell = expit(above) * expit(-above)
+        return bell * (asked[0] + asked[1]), -(asked[0] * _shifted(bell, 1)), -(asked[1] * _shifted(bell, -1))
+
+    def mean_and_pull(self, asked: Asked, truth: Floats) -> tuple[Floats, Floats]:  # noqa: D102
+        at, before, after = self._bands(asked, truth)
+        size = at.shape[-1]
+        pull = at[..., None] * np.eye(size) + before[..., None] * np.eye(size, k=-1) + after[..., None] * np.eye(size, k=1)
+        return self.mean(asked, truth), np.asarray(pull)
+
+    def pulled(self, asked: Asked, truth: Floats, along: Floats) -> Floats:  # noqa: D102
+        at, before, after = self._bands(asked, truth)
+        return np.asarray(at * along + _shifted(before * along, -1) + _shifted(after * along, 1))
+
+    def square(self, truth: Floats) -> Floats:  # noqa: D102
+        chances = np.maximum(self._levels(truth), 0)
+        below, above = self._sides(truth)
+        size = truth.shape[-1]
+        own = chances[..., :-1] * below**2 + chances[..., 1:] * above**2
+        both = -chances[..., 1:-1] * above[..., :-1] * below[..., 1:]  # of a level between two thresholds
+        off = np.concatenate([both, np.zeros((*truth.shape[:-1], 1))], axis=-1)[..., None] * np.eye(size, k=1)
+        return np.asarray(own[..., None] * np.eye(size) + off + np.swapaxes(off, -1, -2))
+
+    def curvature(self, predictor: Floats, truth: Floats) -> Floats:
+        """The information: a likelihood's score varies by its expected curvature."""
+        return self.square(predictor)
+
+
+def _shifted(values: Floats, by: int) -> Floats:
+    """Return values moved along the last axis by one place, 0 moving in."""
+    moved = np.zeros_like(values)
+    if by > 0:
+        moved[..., 1:] = values[..., :-1]
+    else:
+        moved[..., :-1] = values[..., 1:]
+    return moved
 
 
 class JointExpectation(Expectation):
@@ -142,11 +214,13 @@ class JointExpectation(Expectation):
 
 def has_joint_law(loss: Loss) -> bool:
     """Whether the law of the slopes of this loss of several predictors is known."""
-    return isinstance(loss, SoftmaxLoss)
+    return isinstance(loss, SoftmaxLoss | CumulativeLoss)
 
 
 def joint_law_of(loss: Loss) -> JointLaw:
     """Return the law of a loss's slopes."""
     if isinstance(loss, SoftmaxLoss):
         return ClassLaw(loss)
+    if isinstance(loss, CumulativeLoss):
+        return LevelLaw(loss)
     raise PremiseError(f"{type(loss).__name__}: the law of its slopes is not known, and with it no fit of noisy scores")
