@@ -200,7 +200,9 @@ def test_wrong_forms_are_refused(name):
 # -- units ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [m for m in GIBBS.values() if isinstance(m, LinearModel) and m.loss.predictors == 1], ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    "model", [m for m in GIBBS.values() if isinstance(m, LinearModel) and m.loss.predictors == 1], ids=lambda m: m.name
+)
 def test_the_predictor_is_the_same_in_both_units(model):
     rng = np.random.default_rng(5)
     features = rng.uniform(0.3, 0.6, (5, model.dimension))
@@ -250,7 +252,9 @@ def attack(model, seed):
     data = assemble(model, features, np.tile([1e6, -1e6, 0.1], len(corners)))
     blocks = model.encode(data, EncodingOptions())
     directions = rng.normal(size=(300, model.parameters))
-    if isinstance(model, LinearModel) and model.row_width == model.parameters and d > 1:  # perpendicular to a row, intercept included: the sign of xᵀθ changes beside it
+    if (
+        isinstance(model, LinearModel) and model.row_width == model.parameters and d > 1
+    ):  # perpendicular to a row, intercept included: the sign of xᵀθ changes beside it
         chosen = model.encode_features(features)[rng.integers(len(features), size=150)]
         chosen /= np.maximum(np.linalg.norm(chosen, axis=1, keepdims=True), 1e-9)
         directions[150:] -= np.einsum("ij,ij->i", directions[150:], chosen)[:, None] * chosen

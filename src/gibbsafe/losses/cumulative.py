@@ -1,15 +1,15 @@
-"""The cumulative logistic loss of one of K ordered levels: P(level > k) = σ(η_k), η_k = xᵀθ − τ_k with thresholds τ_1 < … < τ_{K−1}.
+"""The cumulative logistic loss of one of K ordered levels: P(level > k) = σ(η_k), η_k = xᵀθ − τ_k, thresholds τ_1 < … < τ_{K−1}.
 
 A record of level y lies between two thresholds. With a and b the predictors at the lower and the upper one (∞ and −∞ where there
 is none), σ(a) − σ(b) = σ(a)σ(−b)(1 − e^{−(a−b)}), so −log P(y) is a sum of three convex functions of linear forms:
 
     f = softplus(−a) + softplus(b) + h(a − b),    h(g) = −log(1 − e^{−g}).
 
-g = a − b is the distance of the two thresholds. Below the declared ``gap`` δ, h goes on as its tangent: f is then convex and smooth
-on **all of space, thresholds out of order included**, and the loss is the cumulative likelihood itself wherever thresholds are at
+g = a − b is the distance of the two thresholds. Below the declared ``gap`` δ, h goes on as its tangent: f is then convex and
+smooth on **all of space, thresholds out of order included**, and is the cumulative likelihood itself wherever thresholds are at
 least δ apart. The parameters are θ and (τ_k − start_k)/c with c = 1 − e^{−δ}: a row is (x, c) with x of norm at most r.
 
-**Lemma.** Let q = −h′(δ) = 1/(e^δ − 1), so 1 + q = 1/c and cq = e^{−δ}. With A = σ(b), B = σ(−a) in [0, 1] and w = −h′(g) in [0, q]:
+**Lemma.** Let q = −h′(δ) = 1/(e^δ − 1): 1 + q = 1/c and cq = e^{−δ}. With A = σ(b), B = σ(−a) in [0, 1] and w = −h′(g) in [0, q]:
 
 1. ∂f/∂a = −(B + w), ∂f/∂b = A + w: the gradient is (A − B)x in θ and c(B + w), −c(A + w) in the two thresholds, so its square is
    at most r²(A − B)² + c²(A + w)² + c²(B + w)². That is convex in (A, B, w) and largest at a corner: 2c²(1 + q)² = 2 at (1, 1, q)
@@ -17,6 +17,8 @@ least δ apart. The parameters are θ and (τ_k − start_k)/c with c = 1 − e^
    **L² = max(2, r² + 1 + e^{−2δ})**, times the square of the scale of rows.
 2. The curvature is at most ¼ along each of the rows (x, −c e_a), (x, −c e_b), of square norm r² + c², and h″(δ) = q(1 + q) along
    their difference, of square norm 2c²: together at most ½(r² + c²) + 2e^{−δ}, c²q(1 + q) being e^{−δ}.
+3. The distance g of two thresholds is the same for all records. `gradients` takes it from the parameters: the steep h′ is then
+   computed once for every level, and its rounding moves the sums of neighbours apart by that of one record, not of all (Lemma 18).
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from scipy.special import expit
 
 from gibbsafe._numerics import up
 from gibbsafe._types import AnyFloats, Floats
-from gibbsafe.losses.joint import JointLoss
+from gibbsafe.losses.joint import JointLoss, apart
 
 __all__ = ["CumulativeLoss"]
 
@@ -38,12 +40,12 @@ __all__ = ["CumulativeLoss"]
 class CumulativeLoss(JointLoss):
     """softplus(−a) + softplus(b) + h(a − b) of a record's level, a number from 0 to the number of thresholds.
 
-    ``start`` are thresholds that parameters are measured from, ``gap`` is δ, ``reach`` r; the last column of a row is ``unit``, the
-    scale of rows, and stands for the thresholds.
+    ``start`` are thresholds that parameters are measured from, ``gap`` is δ, ``reach`` r; the last column of a row is ``unit``,
+    the scale of rows, and stands for the thresholds.
 
     >>> loss = CumulativeLoss((-1.0, 1.0), gap=1.0, reach=1.0, unit=0.5)
     >>> round(loss.lipschitz, 6), round(float(loss.value(np.zeros((1, 2)), np.ones(1))[0]), 6)
-    (0.730582, 0.771898)
+    (0.730639, 0.771937)
     """
 
     start: tuple[float, ...]
@@ -119,6 +121,15 @@ class CumulativeLoss(JointLoss):
         a, b = (np.take_along_axis(padded, place + more, axis=-1)[..., 0] for more in (0, 1))
         return a, b, place
 
+    def gradients(self, rows: Floats, thetas: Floats, beside: Floats) -> Floats:
+        """Return the sum of gradients at each of k parameters; distances of thresholds are taken from these."""
+        weights, targets = apart(beside)
+        thresholds = np.array(self.start) + self.unit * self.step * thetas[:, rows.shape[1] - 1 :]
+        inner = self.distance(np.diff(thresholds, axis=1))[1]
+        by_level = np.pad(inner, ((0, 0), (1, 1)))  # (k, levels): none at the lowest and the highest
+        slopes = self._sloped(self.predicted(rows, thetas), targets, by_level.T[targets.astype(np.intp)])
+        return self._gathered(rows, slopes * weights[:, None, None])
+
     def value(self, u: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:
         """−log P(level)."""
         a, b, _ = self._ends(u, y)
@@ -126,8 +137,11 @@ class CumulativeLoss(JointLoss):
 
     def slope(self, u: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:
         """−(B + w) at the lower threshold, A + w at the upper one."""
+        a, b, _ = self._ends(u, y)
+        return self._sloped(u, y, self.distance(a - b)[1])
+
+    def _sloped(self, u: AnyFloats, y: AnyFloats | None, w: AnyFloats) -> AnyFloats:
         a, b, place = self._ends(u, y)
-        w = self.distance(a - b)[1]
         made = np.zeros((*u.shape[:-1], self.predictors + 2))
         np.put_along_axis(made, place, -(expit(-a) + w)[..., None], axis=-1)
         np.put_along_axis(made, place + 1, (expit(b) + w)[..., None], axis=-1)

@@ -20,7 +20,7 @@ from gibbsafe._types import AnyFloats, Floats
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
 
-__all__ = ["JointLoss"]
+__all__ = ["JointLoss", "apart"]
 
 
 class JointLoss(Loss):
@@ -82,14 +82,18 @@ class JointLoss(Loss):
     def gradients(self, rows: Floats, thetas: Floats, beside: Floats) -> Floats:
         """Return the sum of gradients (k, parameters) at each of k parameters, by one product each way."""
         weights, targets = apart(beside)
-        slopes = np.moveaxis(self.slope(self.predicted(rows, thetas), targets) * weights[:, None, None], 0, -1)
-        flat = slopes.reshape(len(thetas) * self.predictors, len(rows)) @ rows
-        return self.vector(np.swapaxes(flat.reshape(len(thetas), self.predictors, rows.shape[1]), 1, 2))
+        return self._gathered(rows, self.slope(self.predicted(rows, thetas), targets) * weights[:, None, None])
+
+    def _gathered(self, rows: Floats, slopes: AnyFloats) -> Floats:
+        """Return Σ z ⊗ slope as parameters (k, parameters), of slopes (rows, k, predictors)."""
+        number, chains = slopes.shape[:2]
+        flat = np.moveaxis(slopes, 0, -1).reshape(chains * self.predictors, number) @ rows
+        return self.vector(np.swapaxes(flat.reshape(chains, self.predictors, rows.shape[1]), 1, 2))
 
     def gradient(self, rows: AnyFloats, theta: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:
         """Sum of gradients in θ over the rows of a block."""
         assert y is not None
-        return self.gradients(rows, theta[None], y)[0]
+        return np.asarray(self.gradients(rows, theta[None], y)[0])
 
     def hessian(self, rows: Floats, theta: Floats, beside: Floats) -> Floats:
         """Return the sum of second derivatives in θ."""

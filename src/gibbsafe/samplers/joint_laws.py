@@ -148,10 +148,9 @@ class JointExpectation(Expectation):
 
     law: JointLaw
 
-    @property
-    def symmetric(self) -> bool:
-        """Whether −∂F/∂θ is."""
-        return self.law.symmetric
+    def __init__(self, rows: Floats, law: JointLaw, n: float) -> None:
+        super().__init__(rows, law, n)
+        self.symmetric = law.symmetric
 
     def _predictors(self, truth: Floats) -> Floats:
         """Return zᵀΘ (designs, rows, chains, predictors) of truths (designs, parameters, chains)."""
@@ -165,13 +164,10 @@ class JointExpectation(Expectation):
 
     def _form(self, bends: Floats) -> Floats:
         """Return Σ zzᵀ ⊗ bend (designs, parameters, parameters) of matrices (designs, rows, predictors, predictors)."""
-        blocks = np.stack(
-            [
-                np.stack([np.matmul(self.transposed * bends[:, None, :, k, l], self.rows) for l in range(bends.shape[3])], -1)
-                for k in range(bends.shape[2])
-            ],
-            axis=2,
-        )  # (designs, width, predictors, width, predictors)
+        designs, width, m = len(self.rows), self.rows.shape[2], bends.shape[2]
+        blocks = np.empty((designs, width, m, width, m))
+        for k, other in np.ndindex(m, m):
+            np.matmul(self.transposed * bends[:, None, :, k, other], self.rows, out=blocks[:, :, k, :, other])
         return self.law.loss.second(blocks)
 
     def asked(self, points: Floats, shares: Floats) -> Asked:

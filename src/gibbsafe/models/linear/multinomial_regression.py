@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class ClassUnits(Units):
     a = (√K − 1)/(K − 1). A precision is per predictor: that of scores which sum to 0, not of their differences.
     """
 
-    one: Units = Units()
+    one: Units = field(default_factory=Units)
     classes: int = 3
 
     @property

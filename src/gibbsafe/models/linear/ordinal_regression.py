@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,8 +18,10 @@ from gibbsafe.models.units import Units
 
 __all__ = ["OrdinalRegression", "ThresholdUnits"]
 
-#: The least distance of thresholds unless one is declared: this, or half of the least distance of those they start from.
-LEAST_GAP = 0.5
+#: The distance that thresholds keep unless one is declared: this, or half of the least distance of those they start from.
+USUAL_GAP = 0.5
+#: The least gap, and how far from 0 a guess may be: what the rounding of scores is bounded by; beyond it a level is one in 5e8.
+LEAST_GAP, FARTHEST = 0.05, 20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +78,12 @@ class OrdinalRegression(JointModel):
     """One of K ≥ 3 declared ``levels`` in their order: P(level > k) = σ(xᵀθ − τ_k), one θ and K − 1 thresholds τ.
 
     Parameters are the coefficients θ, then the thresholds. A positive coefficient means higher levels. ``thresholds`` is a public
-    guess of where they lie for a record in the middle of its bounds (default: all levels equally likely), in increasing order; they are
-    estimated, and the guess is where the prior has its centre. ``gap`` is the least distance that two thresholds are said to keep
-    (default: half of the guess's least, at most 0.5); the loss is the likelihood where they do, and goes on as a convex function
-    where they do not, so that scores are bounded (`gibbsafe.losses.cumulative`). The smaller the gap, the noisier thresholds are;
-    coefficients hardly. A level that is not declared is refused, or read as the first. There is no intercept beside the
-    thresholds. See `JointModel` for how it is drawn, and `LinearModel` for the rest.
+    guess of where they lie for a record in the middle of its bounds (default: all levels equally likely), in increasing order;
+    they are estimated, and the guess is where the prior has its centre. ``gap`` is the least distance that two thresholds are
+    said to keep (default: half of the guess's least, at most 0.5); the loss is the likelihood where they do, and goes on as a
+    convex function where they do not, so that scores are bounded (`gibbsafe.losses.cumulative`). The smaller the gap, the noisier
+    thresholds are; coefficients hardly. A level that is not declared is refused, or read as the first. There is no intercept
+    beside the thresholds. See `JointModel` for how it is drawn, and `LinearModel` for the rest.
 
     >>> model = OrdinalRegression(dimension=1, levels=("never", "sometimes", "often"))
     >>> model.parameter_names, tuple(round(x, 3) for x in model.thresholds), round(model.gap, 3)
@@ -101,10 +104,11 @@ class OrdinalRegression(JointModel):
         thresholds = self._check_thresholds(len(levels))
         object.__setattr__(self, "thresholds", thresholds)
         least = float(np.diff(thresholds).min())
-        object.__setattr__(self, "gap", min(LEAST_GAP, least / 2) if self.gap is None else positive("gap", self.gap))
+        object.__setattr__(self, "gap", min(USUAL_GAP, least / 2) if self.gap is None else positive("gap", self.gap))
         assert self.gap is not None
-        if self.gap > least * (1 + 1e-9):
-            fail("gap", self.gap, f"at most the least distance of the thresholds ({least:g})")
+        if not LEAST_GAP <= self.gap <= least * (1 + 1e-9):
+            limits = f"from {LEAST_GAP:g} to the least distance of the thresholds ({least:g})"
+            fail("gap", self.gap, limits, "declare thresholds farther apart, or merge levels")
 
     def _check_thresholds(self, levels: int) -> tuple[float, ...]:
         if self.thresholds is None:
@@ -112,8 +116,10 @@ class OrdinalRegression(JointModel):
         if not isinstance(self.thresholds, tuple | list) or len(self.thresholds) != levels - 1:
             fail("thresholds", self.thresholds, f"{levels - 1} numbers, one between each two levels")
         listed = tuple(real("thresholds", each) for each in self.thresholds)
-        if any(after <= before for before, after in zip(listed, listed[1:], strict=False)):
+        if any(after <= before for before, after in pairwise(listed)):
             fail("thresholds", list(listed), "in increasing order")
+        if max(-listed[0], listed[-1]) > FARTHEST:
+            fail("thresholds", list(listed), f"between {-FARTHEST:g} and {FARTHEST:g}")
         return listed
 
     @classmethod
@@ -135,7 +141,7 @@ class OrdinalRegression(JointModel):
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """Features in order, then the thresholds, each named by the levels on its two sides."""
-        between = (f"{low}|{high}" for low, high in zip(self.levels, self.levels[1:], strict=False))
+        between = (f"{low}|{high}" for low, high in pairwise(self.levels))
         return (*self._named_features(), *between)
 
     @property
