@@ -11,11 +11,13 @@ from gibbsafe.estimators import (
     PrivateHuberRegressor,
     PrivateLinearRegression,
     PrivateLogisticRegression,
+    PrivateMultinomialClassifier,
+    PrivateOrdinalClassifier,
     PrivateQuantileRegressor,
     PublicScaler,
     expected_failed_checks,
 )
-from gibbsafe.estimators.conformance import DECLARED_CLASSES, TOO_FEW_ROWS
+from gibbsafe.estimators.conformance import DECLARED_CLASSES, DECLARED_OUTCOMES, TOO_FEW_ROWS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "estimators.md").read_text()
 RECORDED = re.search(r"scikit-learn (\d+\.\d+\.\d+)", PAGE).group(1)
@@ -26,6 +28,8 @@ NEARLY_EXACT = [
     PrivateHuberRegressor(100.0, radius=1.0, random_state=0),
     PrivateQuantileRegressor(100.0, radius=1.0, random_state=0),
     PrivateLinearRegression(100.0, response_bounds=(-3, 3), radius=1.0, random_state=0),
+    PrivateMultinomialClassifier(100.0, radius=1.0, uncertainty=0, random_state=0),
+    PrivateOrdinalClassifier(100.0, radius=1.0, uncertainty=0, random_state=0),
     PublicScaler((-3, 3)),
 ]
 #: At the default ε = 1 checks that ask for accuracy from a few rows may fail too.
@@ -76,5 +80,5 @@ def test_declaring_the_labels_of_a_check_is_all_that_it_takes(check):
 
 
 def test_the_page_gives_every_reason():
-    for check, reason in (DECLARED_CLASSES | TOO_FEW_ROWS).items():
+    for check, reason in [*DECLARED_CLASSES.items(), *DECLARED_OUTCOMES.items(), *TOO_FEW_ROWS.items()]:
         assert f"| `{check}` | {reason} |" in PAGE

@@ -25,12 +25,14 @@ from gibbsafe.losses.cumulative import CumulativeLoss
 from gibbsafe.losses.joint import JointLoss
 from gibbsafe.losses.softmax import SoftmaxLoss
 from gibbsafe.samplers.expected_scores import Asked, Law
-from gibbsafe.samplers.score_fit import Expectation
+from gibbsafe.samplers.score_fit import DEVIATIONS, STEPS, Expectation
 
 __all__ = ["ClassLaw", "JointExpectation", "JointLaw", "LevelLaw", "has_joint_law", "joint_law_of"]
 
 #: Numbers held at once while points are averaged: they are taken in pieces.
 AT_ONCE = 2**22
+#: Parameters beyond which a step of a fit takes half a second and more; how many it takes then.
+MANY, FEW_STEPS = 300, 8
 
 
 class JointLaw(Law):
@@ -164,10 +166,12 @@ class JointExpectation(Expectation):
 
     def _form(self, bends: Floats) -> Floats:
         """Return Σ zzᵀ ⊗ bend (designs, parameters, parameters) of matrices (designs, rows, predictors, predictors)."""
-        designs, width, m = len(self.rows), self.rows.shape[2], bends.shape[2]
+        designs, number, width = self.rows.shape
+        m = bends.shape[2]
         blocks = np.empty((designs, width, m, width, m))
-        for k, other in np.ndindex(m, m):
-            np.matmul(self.transposed * bends[:, None, :, k, other], self.rows, out=blocks[:, :, k, :, other])
+        for k in range(m):
+            weighted = (self.rows[..., None] * bends[:, :, None, k, :]).reshape(designs, number, -1)
+            blocks[:, :, k] = np.matmul(self.transposed, weighted).reshape(designs, width, width, m)
         return self.law.loss.second(blocks)
 
     def asked(self, points: Floats, shares: Floats) -> Asked:
@@ -199,6 +203,14 @@ class JointExpectation(Expectation):
     def noise(self, truth: Floats) -> Floats:
         """Return J of one chain."""
         return self.dispersion * self._form(self.square_weight[..., None] * self.law.square(self._predictors(truth)[:, :, 0]))
+
+    def deviations(self, parameters: int) -> tuple[float, ...]:
+        """Return every second one where parameters are many and a step is costly."""
+        return DEVIATIONS[1::2] if parameters > MANY else DEVIATIONS
+
+    def most_steps(self, parameters: int) -> int:
+        """Return fewer where parameters are many."""
+        return FEW_STEPS if parameters > MANY else STEPS
 
     def take_in(self, loss: Loss, share: Floats, kernel: float | None, point: Floats, truth: Floats) -> None:
         """Let the size of slopes be the measured one; how steep they are the law knows itself."""

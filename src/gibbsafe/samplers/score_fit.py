@@ -81,6 +81,14 @@ class Expectation:
         square = self.dispersion * self.square_weight * self.law.square(np.matmul(self.rows, truth))
         return np.asarray(np.matmul(self.transposed * square[:, None, :, 0], self.rows))
 
+    def deviations(self, parameters: int) -> tuple[float, ...]:
+        """Return the standard deviations of the prior that are tried."""
+        return DEVIATIONS
+
+    def most_steps(self, parameters: int) -> int:
+        """Return how many steps a fit may take."""
+        return STEPS
+
     def take_in(self, loss: Loss, share: Floats, kernel: float | None, point: Floats, truth: Floats) -> None:
         """Let steepness and size of slopes be those that were measured at a point, as shares of their largest values."""
         steep = share[1] * (1 / kernel if kernel else loss.smoothness)
@@ -108,7 +116,7 @@ def best_fit(expectation: Expectation, observed: Observation, unit: float, start
     """
     asked = expectation.asked(observed.points, observed.shares)
     tried: list[Fit] = []
-    for deviation in DEVIATIONS:
+    for deviation in expectation.deviations(len(start)):
         if near is not None and not 0.4 < deviation * unit / near < 2.5:
             continue
         tried.append(_fit(expectation, asked, observed, deviation * unit, start))
@@ -130,7 +138,7 @@ def _fit(expectation: Expectation, asked: Asked, observed: Observation, deviatio
         off = observed.mean - mean[0, :, 0]
         return float(off @ inverse @ off + prior * np.sum(at**2)) / 2, off, pull
 
-    for step in range(STEPS):
+    for step in range(expectation.most_steps(len(start))):
         if step in (0, 2, 5):
             variance = observed.variance + expectation.noise(truth)[0]
             inverse = np.linalg.inv(variance)
