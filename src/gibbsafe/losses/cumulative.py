@@ -18,7 +18,7 @@ least δ apart. The parameters are θ and (τ_k − start_k)/c with c = 1 − e^
 2. The curvature is at most ¼ along each of the rows (x, −c e_a), (x, −c e_b), of square norm r² + c², and h″(δ) = q(1 + q) along
    their difference, of square norm 2c²: together at most ½(r² + c²) + 2e^{−δ}, c²q(1 + q) being e^{−δ}.
 3. The distance g of two thresholds is the same for all records. `gradients` takes it from the parameters: the steep h′ is then
-   computed once for every level, and its rounding moves the sums of neighbours apart by that of one record, not of all (Lemma 18).
+   computed once for every level, and its rounding moves the sums of neighbours apart by that of one record only (Lemma 18).
 """
 
 from __future__ import annotations
