@@ -1,4 +1,4 @@
-"""Losses of several predictors: values and derivatives against mpmath, declared constants against search, matrices and vectors."""
+"""Losses of several predictors: values and derivatives against mpmath, declared constants against search, transposes."""
 
 import math
 

@@ -94,7 +94,7 @@ def transcripts(rng: Generator, made: Case) -> None:
     targets = rng.integers(0, outcomes, (n + 1) * k)
     persons = {"persons": np.arange(n * k) // k} if k > 1 else {}
     released = plan.release((rows[: n * k], targets[: n * k]), generator=rng, progress=False, **persons)
-    ordered = "OrdinalRegression" == model.name
+    ordered = model.name == "OrdinalRegression"
     encoded = np.column_stack([rows, np.ones(len(rows))]) / math.sqrt(2) if ordered else rows
     path, rule, beta = path_of(plan, released.answers), plan.scores, plan.inverse_temperature
     asks = [*zip(path.points, path.shares, strict=True)]
