@@ -1,7 +1,7 @@
 """Ordinal regression: declared levels and thresholds, units, both adjacencies, intervals that cover.
 
-Coverage: five parameters of a release count as about three independent ones; of 12 such at a true coverage of 0.9, fewer than 0.55
-are covered with probability 5e-4.
+Coverage: five parameters of a release count as about three independent ones; of 12 such at a true coverage of 0.9, fewer than
+0.55 are covered with probability 5e-4.
 """
 
 import numpy as np
