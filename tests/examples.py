@@ -55,6 +55,12 @@ def timed(model, features, response):
     return features, np.column_stack([times, np.where(np.floor(np.abs(response)) % 3 == 1, *model.event_labels)])
 
 
+def sorted_out(model, features, response):
+    """Features and one of several outcomes, whatever the response is."""
+    place = np.floor(np.clip(response, -1e6, 1e6)).astype(int) % len(model.outcomes)
+    return features, np.array(model.outcomes)[place]
+
+
 def states(rng, model, n):
     """One of the declared states each."""
     return np.array(model.states)[rng.integers(len(model.states), size=n)]
@@ -199,6 +205,8 @@ RAIN = {
 PAIR = {"states": {"a": 2, "b": 2}, "parents": {"b": ["a"]}, "smallest_probability": 0.2}
 #: Margin losses of one parameter have the full slope on one side of 0 only: they spend a part of their budget.
 ONE_SIDED = 1e-3
+#: Losses of several predictors: why the worst neighbours of their draws stay below half of the claim.
+FAR_OUT = "a score is largest at parameters that are sure of a wrong outcome, far from where draws are"
 
 #: A category whose effects have a prior of their own, stronger than the default one of small data.
 WARD = gs.domains.Column("ward", kind="category", levels=("a", "b"))
@@ -294,6 +302,25 @@ LISTED = (
         },
         predicts=median_time,
         lipschitz_share=0.95,
+    ),
+    Example(
+        model=M.MultinomialRegression(**WIDE, classes=("bus", "car", "train")),
+        study=FEATURES + LEVELS,
+        link=sorted_out,
+        small={"three classes": M.MultinomialRegression(dimension=1, classes=3)},
+        adjacencies=(REPLACE,),
+        gap=FAR_OUT,
+        lipschitz_share=0.9,
+    ),
+    Example(
+        model=M.OrdinalRegression(**WIDE, levels=("never", "sometimes", "often", "always"), thresholds=(-1.0, 0.0, 1.5)),
+        study=FEATURES + LEVELS,
+        options="gap = 0.25\n",
+        link=sorted_out,
+        small={"three levels": M.OrdinalRegression(dimension=1, levels=3)},
+        adjacencies=(REPLACE,),
+        gap=FAR_OUT,
+        lipschitz_share=0.7,
     ),
     Example(
         model=M.GaussianMean(dimension=2, radius=3.0),

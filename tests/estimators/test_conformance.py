@@ -12,12 +12,14 @@ from gibbsafe.estimators import (
     PrivateHuberRegressor,
     PrivateLinearRegression,
     PrivateLogisticRegression,
+    PrivateMultinomialClassifier,
+    PrivateOrdinalClassifier,
     PrivateQuantileRegressor,
     PrivateSurvivalRegressor,
     PublicScaler,
     expected_failed_checks,
 )
-from gibbsafe.estimators.conformance import DECLARED_CLASSES, TOO_FEW_ROWS, WHOLE_NUMBERS
+from gibbsafe.estimators.conformance import DECLARED_CLASSES, DECLARED_OUTCOMES, TOO_FEW_ROWS, WHOLE_NUMBERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "estimators.md").read_text()
 RECORDED = re.search(r"scikit-learn (\d+\.\d+\.\d+)", PAGE).group(1)
@@ -30,6 +32,8 @@ NEARLY_EXACT = [
     PrivateLinearRegression(100.0, response_bounds=(-3, 3), radius=1.0, random_state=0),
     PrivateCountRegressor(100.0, cap=20, radius=1.0, random_state=0),
     PrivateSurvivalRegressor(100.0, radius=1.0, random_state=0),
+    PrivateMultinomialClassifier(100.0, radius=1.0, uncertainty=0, random_state=0),
+    PrivateOrdinalClassifier(100.0, radius=1.0, uncertainty=0, random_state=0),
     PublicScaler((-3, 3)),
 ]
 #: At the default ε = 1 checks that ask for accuracy from a few rows may fail too.
@@ -80,7 +84,7 @@ def test_declaring_the_labels_of_a_check_is_all_that_it_takes(check):
 
 
 def test_the_page_gives_every_reason():
-    for check, reason in (DECLARED_CLASSES | TOO_FEW_ROWS).items():
+    for check, reason in [*DECLARED_CLASSES.items(), *DECLARED_OUTCOMES.items(), *TOO_FEW_ROWS.items()]:
         assert f"| `{check}` | {reason} |" in PAGE
     for check, reason in WHOLE_NUMBERS.items():
         assert f"`{check}`" in PAGE

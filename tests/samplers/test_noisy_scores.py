@@ -127,7 +127,7 @@ def test_noise_has_the_stated_law():
     scores, lasts, diagonal, beside, facts = [], [], [], [], []
     for _ in range(100):
         answers, _ = ask(posterior, stage, public, generator)
-        path = replay(rule, model.loss.lipschitz, answers, public.moment_scale)
+        path = replay(rule, model.loss, answers, public.moment_scale)
         for point, share, answer in zip(path.points, path.shares, answers.scores, strict=True):
             scores.append((answer - records.score(point)) * math.sqrt(beta * share))
         lasts.append((answers.last - records.score(answers.asked)) * math.sqrt(beta * rule.point))
@@ -145,7 +145,7 @@ def test_answers_lie_on_a_grid_far_below_their_noise():
     stage = Stage(0.04, (1.0,) * 4, (0.0,) * 4, 1, scores=rule)
     posterior, public = model.posterior(blocks_of("logistic"), stage, np.zeros(4)), public_of("logistic")
     answers, _ = ask(posterior, stage, public, np.random.default_rng(6))
-    path = replay(rule, model.loss.lipschitz, answers, public.moment_scale)
+    path = replay(rule, model.loss, answers, public.moment_scale)
     scale = 1 / math.sqrt(0.04 * path.shares[0])
     grid = 2.0 ** (math.floor(math.log2(scale)) - 30)
     assert np.array_equal(np.round(answers.scores[0] / grid) * grid, answers.scores[0])

@@ -42,7 +42,7 @@ def test_jacobian_and_noise_are_those_of_the_rows():
     step = 1e-5
     for k, unit in enumerate(np.eye(3)):
         shifted = [expectation.scores(asked, (TRUTH + s * unit)[None, :, None])[0][0, :, 0] for s in (step, -step)]
-        np.testing.assert_allclose(expectation.jacobian(pull)[0][:, k], -(shifted[0] - shifted[1]) / (2 * step), rtol=1e-6)
+        np.testing.assert_allclose(expectation.jacobian(asked, pull)[0][:, k], -(shifted[0] - shifted[1]) / (2 * step), rtol=1e-6)
     p = 1 / (1 + np.exp(-design()[0] @ TRUTH))
     fisher = N / ROWS * (design()[0].T * (p * (1 - p))) @ design()[0]
     np.testing.assert_allclose(expectation.noise(TRUTH[None, :, None])[0], fisher, rtol=1e-9)

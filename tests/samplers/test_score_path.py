@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gibbsafe as gs
+from gibbsafe.losses.logistic import LogisticLoss
 from gibbsafe.posteriors.stage import ScoreRule
 from gibbsafe.samplers.noisy_scores import Answers, replay
 from gibbsafe.samplers.score_path import MOST_SCORES, ScorePath
@@ -69,9 +70,9 @@ def test_answers_give_the_path_again(moment):
     rng = np.random.default_rng(1)
     rule = ScoreRule(None, 100, 1.0, 0.25, 20, 0.1, 0.05, 0.15, moment is not None)
     path = walk(ScorePath(rule, 3, moment, 2.0), lambda point, _: 25 * (point - 3) + rng.standard_normal(3))
-    again = replay(rule, 1.0, Answers(np.array(path.scores), moment), 2.0)
+    again = replay(rule, LogisticLoss(), Answers(np.array(path.scores), moment), 2.0)
     np.testing.assert_array_equal(again.points, path.points)
     assert again.shares == path.shares
     for other in (path.scores[:-1], [*path.scores, path.scores[0]]):
         with pytest.raises(gs.PremiseError, match="scores than the rule asks"):
-            replay(rule, 1.0, Answers(np.array(other), moment), 2.0)
+            replay(rule, LogisticLoss(), Answers(np.array(other), moment), 2.0)

@@ -28,6 +28,9 @@ def models():
             yield kind(dimension=5, columns=levels, row_norm=0.5, intercept=intercept)
     yield M.CountRegression(dimension=2, cap=20)
     yield M.BernoulliLogit()
+    yield M.MultinomialRegression(dimension=2, classes=3)
+    yield M.OrdinalRegression(dimension=3, bounds=((0.0, 1e6), (-1e-6, 1e-6), (-5.0, 5.0)), row_norm=0.3, levels=4)
+    yield M.MultinomialRegression(dimension=5, columns=mixed, intercept=False, classes=4)
 
 
 def plan_of(model, rng):
@@ -47,16 +50,17 @@ def transcript(plan, kind, rng):
     whole, truth = rule.rows * bound, rng.standard_normal(size)
     moment = None
     if rule.moment > 0:
-        middle = {"zeros": 0.0, "noise": 0.0, "huge": 1e6}.get(kind, 1 / size) * whole
-        moment = middle * (np.ones((size, size)) if kind == "one-sided" else np.eye(size))
-        moment += 0 if kind == "zeros" else public.moment_scale * symmetric(rng, size)
+        width = public.shape.parameters
+        middle = {"zeros": 0.0, "noise": 0.0, "huge": 1e6}.get(kind, 1 / width) * whole
+        moment = middle * (np.ones((width, width)) if kind == "one-sided" else np.eye(width))
+        moment += 0 if kind == "zeros" else public.moment_scale * symmetric(rng, width)
 
     def answer(point, share):
         noise = scale / share**0.5 * rng.standard_normal(size)
         sums = {"zeros": 0 * noise, "noise": 5 * noise, "one-sided": np.full(size, -whole), "huge": np.full(size, 1e9 * whole)}
         return sums.get(kind, whole / size * np.tanh(point - truth) + noise)
 
-    path = start(rule, size, bound, moment, public.moment_scale)
+    path = start(rule, size, public.loss, moment, public.moment_scale)
     while (asked := path.ask()) is not None:
         path.answer(answer(*asked))
     facts = None

@@ -240,7 +240,7 @@ def _on_curvature(losses: RecordLosses, constants: Constants) -> Iterator[Attack
 
 
 def _on_loss(losses: RecordLosses, loss: Loss) -> Iterator[Attack]:
-    if math.isfinite(loss.smoothness):
+    if math.isfinite(loss.smoothness) and loss.predictors == 1:  # of several, the attacks above see all that is declared
         yield Derivatives(losses, "derivatives", 1e-4, "a derivative of the scalar loss is not the derivative")
         if 0 < loss.self_concordance < math.inf:
             yield SelfConcordance(losses, "self_concordance", loss.self_concordance, "third over second derivative of the loss")

@@ -23,6 +23,7 @@ from gibbsafe.planning import Plan
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.privacy import GaussianDP
 from gibbsafe.release import draw as releaser
+from gibbsafe.release.transcripts import columns_of
 from gibbsafe.samplers.noisy_scores import Answers, Records, replay, within_reach
 from gibbsafe.samplers.score_path import MOST_SCORES, ScorePath
 from gibbsafe.samplers.transcript_fit import Public
@@ -36,7 +37,7 @@ class Asked:
     """What is asked besides the path: the name of its share, its shape, the answer without noise, its noise over a score's."""
 
     share: str
-    shape: Callable[[int], tuple[int, ...]]
+    shape: Callable[[int, int], tuple[int, ...]]  # of the numbers of parameters and of columns
     exact: Callable[[Public, Records, ScorePath, Answers], Floats]
     ratio: Callable[[Public], float] = lambda public: 1.0
 
@@ -44,15 +45,15 @@ class Asked:
 #: Fields of `Answers` besides the scores of the path, one line each.
 BESIDE = {
     "moment": Asked(
-        "moment", lambda d: (d, d), lambda public, records, path, answers: records.moment(), lambda public: public.moment_ratio
+        "moment", lambda d, w: (w, w), lambda public, records, path, answers: records.moment(), lambda public: public.moment_ratio
     ),
     "facts": Asked(
         "facts",
-        lambda d: (FACTS,),
+        lambda d, w: (FACTS,),
         lambda public, records, path, answers: records.facts(within_reach(path.point), public.facts_unit),
         lambda public: public.moment_ratio,
     ),
-    "last": Asked("point", lambda d: (d,), lambda public, records, path, answers: records.score(_place(answers))),
+    "last": Asked("point", lambda d, w: (d,), lambda public, records, path, answers: records.score(_place(answers))),
 }
 #: Parts of a transcript that can be attacked by themselves.
 PARTS = ("path", *BESIDE)
@@ -65,24 +66,29 @@ def transcripts_of(plan: Plan, data: object, runs: int, generator: np.random.Gen
     blocks = releaser.blocks_of(plan, data, EncodingOptions(), Unit(plan.rows_per_person), **persons_for(plan, data))
     stage = plan.score_stage
     assert stage is not None
-    return np.stack([flattened(releaser.asked(plan, stage, blocks, generator)[0]) for _ in range(runs)])
+    columns = columns_of(plan)
+    return np.stack([flattened(releaser.asked(plan, stage, blocks, generator)[0], columns) for _ in range(runs)])
 
 
-def flattened(answers: Answers) -> Floats:
-    """Return a transcript as one row: the path's scores, as many as a path can have, then what else was asked; gaps are nan."""
+def flattened(answers: Answers, columns: int | None = None) -> Floats:
+    """Return a transcript as one row: the path's scores, as many as a path can have, then what else was asked; gaps are nan.
+
+    ``columns`` is the width of rows, where that is not the number of parameters.
+    """
     d = answers.scores.shape[1]
+    w = d if columns is None else columns
     scores = np.full((MOST_SCORES, d), np.nan)
     scores[: len(answers.scores)] = answers.scores
     more = [*(getattr(answers, name) for name in BESIDE), answers.asked]
-    blank = [*(np.full(asked.shape(d), np.nan) for asked in BESIDE.values()), np.full(d, np.nan)]
+    blank = [*(np.full(asked.shape(d, w), np.nan) for asked in BESIDE.values()), np.full(d, np.nan)]
     return np.concatenate(
         [np.ravel(gap if each is None else each) for each, gap in zip([scores, *more], [scores, *blank], strict=True)]
     )
 
 
-def _answers(row: Floats, d: int) -> Answers:
+def _answers(row: Floats, d: int, w: int) -> Answers:
     """Return the transcript that was flattened."""
-    shapes = [(MOST_SCORES, d), *(asked.shape(d) for asked in BESIDE.values()), (d,)]
+    shapes = [(MOST_SCORES, d), *(asked.shape(d, w) for asked in BESIDE.values()), (d,)]
     pieces = np.split(row, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
     scores, *more = (piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True))
     asked = {name: None if np.isnan(each).any() else each for name, each in zip([*BESIDE, "asked"], more, strict=True)}
@@ -93,11 +99,11 @@ def ratio_of(plan: Plan, data: object, neighbour: object, part: str | None = Non
     """Return log p(transcript | data) − log p(transcript | neighbour), for rows of transcripts; or that of one part."""
     records = [_records(plan, each) for each in (data, neighbour)]
     wanted = PARTS if part is None else (choice("part", part, PARTS),)
-    public = plan.public_of_scores()  # once for all rows: a plan works it out anew each time
+    public, columns = plan.public_of_scores(), columns_of(plan)  # once for all rows: a plan works it out anew each time
 
     def one(row: Floats) -> float:
-        answers = _answers(row, plan.model.parameters)
-        path, total = replay(public.rule, public.loss.lipschitz, answers, public.moment_scale), 0.0
+        answers = _answers(row, plan.model.parameters, columns)
+        path, total = replay(public.rule, public.loss, answers, public.moment_scale), 0.0
         for name, answer, exact, precision in _terms(public, answers, path):
             if name in wanted:
                 first, second = (exact(each) for each in records)

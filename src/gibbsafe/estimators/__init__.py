@@ -13,6 +13,8 @@ from gibbsafe.estimators.counts import PrivateCountRegressor
 from gibbsafe.estimators.huber import PrivateHuberRegressor
 from gibbsafe.estimators.linear_regression import PrivateLinearRegression
 from gibbsafe.estimators.logistic_regression import PrivateLogisticRegression
+from gibbsafe.estimators.multinomial import PrivateMultinomialClassifier
+from gibbsafe.estimators.ordinal import PrivateOrdinalClassifier
 from gibbsafe.estimators.public_scaler import PublicScaler
 from gibbsafe.estimators.quantile import PrivateQuantileRegressor
 from gibbsafe.estimators.searches import SearchPrice, price_search
@@ -23,6 +25,8 @@ __all__ = [
     "PrivateHuberRegressor",
     "PrivateLinearRegression",
     "PrivateLogisticRegression",
+    "PrivateMultinomialClassifier",
+    "PrivateOrdinalClassifier",
     "PrivateQuantileRegressor",
     "PrivateSurvivalRegressor",
     "PublicScaler",

@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe._types import AnyFloats
+from gibbsafe._types import AnyFloats, Floats
 
 __all__ = ["Loss"]
 
@@ -53,6 +53,8 @@ class Loss(ABC):
 
     #: Whether rows carry the label (rows are y_i z_i) and targets are None.
     margin: bool
+    #: How many linear predictors of a record it is a function of (`gibbsafe.losses.joint` has those of several).
+    predictors: int = 1
 
     @property
     @abstractmethod
@@ -116,6 +118,14 @@ class Loss(ABC):
     @abstractmethod
     def fourth(self, u: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:
         """Fourth derivative f'''' in u, elementwise."""
+
+    def of_moment(self, moment: Floats) -> Floats:
+        """What a second moment of rows is for the parameters: itself, where each column has one."""
+        return moment
+
+    def of_columns(self, share: Floats) -> Floats:
+        """What is said of each column of rows, said of each parameter."""
+        return share
 
     def total(self, u: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:
         """Sum of the losses over rows: the column sums of `value`."""

@@ -15,6 +15,8 @@ from gibbsafe.models.linear.count_regression import CountRegression
 from gibbsafe.models.linear.kinked import Hinge, QuantileRegression
 from gibbsafe.models.linear.linear_regression import LinearRegression
 from gibbsafe.models.linear.logistic_regression import LogisticRegression
+from gibbsafe.models.linear.multinomial_regression import MultinomialRegression
+from gibbsafe.models.linear.ordinal_regression import OrdinalRegression
 from gibbsafe.models.linear.pseudo_huber_regression import PseudoHuberRegression
 from gibbsafe.models.linear.soft_hinge import SoftHinge
 from gibbsafe.models.linear.soft_quantile_regression import SoftQuantileRegression
@@ -43,8 +45,10 @@ __all__ = [
     "LogisticRegression",
     "MarkovChain",
     "Model",
+    "MultinomialRegression",
     "MultivariateNormalPrecision",
     "NormalPrecision",
+    "OrdinalRegression",
     "PseudoHuberRegression",
     "QuantileRegression",
     "SoftHinge",

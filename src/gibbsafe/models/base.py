@@ -127,7 +127,8 @@ class GibbsModel(Model):
 
     def _shape(self) -> Shape:
         loss = self.loss
-        return Shape(posterior_type(type(self)), self.parameters, self.ball is not None, loss.smoothness, loss.self_concordance)
+        drawn, bends = posterior_type(type(self)), (loss.smoothness, loss.self_concordance)
+        return Shape(drawn, self.parameters, self.ball is not None, *bends, loss.predictors)
 
     def _gibbs_posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> GibbsPosterior:
         precision = np.array(stage.prior_precision)

@@ -49,7 +49,7 @@ class Target:
         off = self.mean[:, None] - scores
         weighted = np.matmul(self.inverse, off)
         prior, pulled = log_prior(truth, self.unit, self.own)
-        back = np.matmul(self.expectation.transposed, np.matmul(self.expectation.rows, weighted) * pull)
+        back = self.expectation.pulled(self.asked, pull, weighted)
         return prior - (off * weighted).sum(axis=1) / 2, pulled - back
 
 
@@ -110,8 +110,8 @@ def approximated(target: Target, start: Floats, prior: float) -> tuple[Floats, F
     at = np.repeat(start[None, :, None], len(expectation.rows), axis=0)
     for turn in range(CLIMBS + 1):
         pull = expectation.scores(target.asked, at)[1]
-        slopes = expectation.jacobian(pull)
-        curvature = np.matmul(np.matmul(slopes, target.inverse), slopes) + np.diag(diagonal)
+        slopes = expectation.jacobian(target.asked, pull)
+        curvature = np.matmul(np.matmul(expectation.turned(slopes), target.inverse), slopes) + np.diag(diagonal)
         if turn == CLIMBS:
             break
         value, gradient = target(at)

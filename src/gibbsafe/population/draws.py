@@ -56,7 +56,7 @@ def from_draws(release: Release, draws: int, generator: np.random.Generator) -> 
             "or declare how far the truth can be (interval(level, radius=...))"
         )
     seen = _Seen.of(release.plan, scaled)
-    if isinstance(model, StatesRows) and has_law(model.loss):
+    if isinstance(model, StatesRows) and model.loss.predictors == 1 and has_law(model.loss):
         made = _by_rows(seen, model.row_shape, model, draws, generator)
         before = prior_draws(made, model.parameter_scale, model.own_precisions)
     else:

@@ -18,7 +18,7 @@ from gibbsafe.samplers.noisy_scores import Answers
 from gibbsafe.samplers.pseudo_rows import normals
 from gibbsafe.samplers.score_fit import Expectation, Fit, Observation
 from gibbsafe.samplers.score_path import ScorePath
-from gibbsafe.samplers.transcript_fit import ROWS, Public, expectation_of, fit_of, minimisers, misfit_of, observed
+from gibbsafe.samplers.transcript_fit import ROWS, Public, expectation_of, expected_over, fit_of, minimisers, misfit_of, observed
 
 __all__ = ["draws_given", "scaled_draws"]
 
@@ -70,6 +70,6 @@ def _designs(public: Public, answers: Answers, centre: Expectation, generator: n
     for _ in range(DESIGNS):
         normal = normals(generator, ROWS, public.shape.features)
         made.append(expectation_of(public, answers, normal, generator).rows[0])
-    several = Expectation(np.array(made), centre.law, centre.n)
+    several = expected_over(np.array(made), centre.law, centre.n)
     several.dispersion = centre.dispersion
     return several

@@ -71,7 +71,7 @@ class GibbsPosterior(Posterior):
         if self.data.n_rows and self.data.has_targets == self.loss.margin:
             needed = "no targets: labels are folded into the rows" if self.loss.margin else "targets"
             raise DomainError(f"data: {type(self.loss).__name__} needs {needed}")
-        if self.data.weights is not None and not isinstance(self.loss, WeightedLoss):
+        if self.data.weights is not None and self.loss.predictors == 1 and not isinstance(self.loss, WeightedLoss):
             object.__setattr__(self, "loss", WeightedLoss(self.loss))
 
     @property

@@ -11,6 +11,7 @@ from gibbsafe._validate import fail, open_probability
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.models.base import Model
 from gibbsafe.models.capabilities import PredictsOutcomes, PredictsProbabilities, PredictsSurvival
+from gibbsafe.models.linear.joint import JointModel
 from gibbsafe.models.linear.predictor import LinearModel
 
 __all__ = ["PredictionIntervals", "predicted", "survival_curves"]
@@ -65,6 +66,8 @@ def survival_curves(
 def predicted(model: Model, features: object, draws: Floats, level: float, what: str) -> PredictionIntervals:
     """Return predictions of a linear model by draws in the user's units, with intervals of the given level."""
     share = open_probability("interval", level)
+    if isinstance(model, JointModel) and what == "predict_proba":
+        return _of_outcomes(model, features, draws, share)
     classes = isinstance(model, PredictsProbabilities)
     if not isinstance(model, LinearModel) or not isinstance(model, PredictsOutcomes) or classes != (what == "predict_proba"):
         use = "ask predict_proba(rows, interval=...)" if classes else "ask without interval="
@@ -82,3 +85,15 @@ def predicted(model: Model, features: object, draws: Floats, level: float, what:
         return PredictionIntervals(share, middle, lower, upper)
     columns = ((1 - middle, middle), (1 - upper, lower), (1 - lower, upper))
     return PredictionIntervals(share, *(np.column_stack(pair) for pair in columns))
+
+
+def _of_outcomes(model: JointModel, features: object, draws: Floats, share: float) -> PredictionIntervals:
+    """Return the probability of every outcome, each with its own interval."""
+    rows, scaled = model.encode_features(features), model.from_original(draws)
+    found = np.empty((3, len(rows), len(model.outcomes)))
+    step = max(1, AT_ONCE // (len(scaled) * len(model.outcomes)))
+    for first in range(0, len(rows), step):
+        chances = model.chances(rows[first : first + step], scaled)
+        ends, mean = np.quantile(chances, [(1 - share) / 2, (1 + share) / 2], axis=1), chances.mean(axis=1)
+        found[:, first : first + step] = mean, np.minimum(ends[0], mean), np.maximum(ends[1], mean)
+    return PredictionIntervals(share, *found)

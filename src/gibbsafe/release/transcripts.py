@@ -11,7 +11,7 @@ from gibbsafe.samplers.noisy_scores import Answers, replay
 from gibbsafe.samplers.score_path import MOST_SCORES, ScorePath
 from gibbsafe.theorems.noisy_scores import FACTS
 
-__all__ = ["path_of", "transcript_from_dict", "transcript_to_dict"]
+__all__ = ["columns_of", "path_of", "transcript_from_dict", "transcript_to_dict"]
 
 
 def transcript_to_dict(answers: Answers) -> JSON:
@@ -37,9 +37,10 @@ def transcript_from_dict(content: object, plan: Plan) -> Answers:
     for name, share in (("moment", rule.moment), ("facts", rule.facts), ("last", rule.point), ("asked", rule.point)):
         if (content[name] is None) != (share == 0):
             raise CertificateError(f"transcript: {name} is asked with a share of {share:g} of the budget")
-    moment = None if content["moment"] is None else _table(content["moment"], d, "moment")
-    if moment is not None and (moment.shape != (d, d) or not np.array_equal(moment, moment.T)):
-        raise CertificateError(f"transcript: moment must be a symmetric table of {d} by {d}")
+    w = columns_of(plan)
+    moment = None if content["moment"] is None else _table(content["moment"], w, "moment")
+    if moment is not None and (moment.shape != (w, w) or not np.array_equal(moment, moment.T)):
+        raise CertificateError(f"transcript: moment must be a symmetric table of {w} by {w}")
     facts, last, asked = (
         None if content[name] is None else _table([content[name]], width, name)[0]
         for name, width in (("facts", FACTS), ("last", d), ("asked", d))
@@ -52,10 +53,16 @@ def transcript_from_dict(content: object, plan: Plan) -> Answers:
     return answers
 
 
+def columns_of(plan: Plan) -> int:
+    """Return the width of encoded rows, of which the second moment is asked."""
+    shape = plan.request().gibbs.row_shape
+    return plan.model.parameters if shape is None else shape.parameters
+
+
 def path_of(plan: Plan, answers: Answers) -> ScorePath:
     """Return the path whose answers these are."""
     public = plan.public_of_scores()
-    return replay(public.rule, public.loss.lipschitz, answers, public.moment_scale)
+    return replay(public.rule, public.loss, answers, public.moment_scale)
 
 
 def _table(rows: object, width: int, name: str) -> Floats:

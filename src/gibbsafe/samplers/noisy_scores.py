@@ -21,6 +21,7 @@ from gibbsafe.data.blocks import Blocks, RowBlocks, weights_of
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.calibrated import CalibratedScore
+from gibbsafe.losses.joint import JointLoss
 from gibbsafe.losses.kinked import KinkedLoss
 from gibbsafe.losses.narrow import loss_of_scores
 from gibbsafe.losses.weighted import WeightedLoss
@@ -101,13 +102,18 @@ class Records:
         """
 
         def sums(rows: Floats, beside: Floats | None) -> tuple[Floats]:
-            u, target = (rows * point).sum(axis=1), _target_of(beside)
+            target = _target_of(beside)
+            counted = np.broadcast_to(weights_of(beside), len(rows))
+            if isinstance(self._plain, JointLoss):
+                assert target is not None
+                shares = self._plain.facts(rows, point, target)
+                return (np.array([*(np.clip(share, 0, 1) @ counted for share in shares), counted.sum()]),)
+            u = (rows * point).sum(axis=1)
             if self._calibrated is not None:
                 slope, steep = self._calibrated.slope(u), self._calibrated.curvature(u) / self._calibrated.smoothness
             else:
                 slope = self._plain.slope(u, target) / self._bound
                 steep = self._nearness(u, target) if self._kernel else self._plain.curvature(u, target) / self._plain.smoothness
-            counted = np.broadcast_to(weights_of(beside), len(rows))
             return (np.array([np.clip(slope * slope, 0, 1) @ counted, np.clip(steep, 0, 1) @ counted, counted.sum()]),)
 
         return np.asarray(unit * self._data.reduce(sums, BLOCK_ROWS)[0])
@@ -154,8 +160,8 @@ def ask(
     moment = None
     if rule.moment > 0:
         scale = public.moment_scale
-        moment = _on_grid(records.moment() + scale * symmetric(generator, posterior.dimension), scale)
-    path = start(rule, posterior.dimension, records._bound, moment, public.moment_scale)
+        moment = _on_grid(records.moment() + scale * symmetric(generator, posterior.data.width), scale)
+    path = start(rule, posterior.dimension, public.loss, moment, public.moment_scale)
     while (asked := path.ask()) is not None:
         path.answer(_noisy(records, asked[0], asked[1] * beta, generator))
         if progress is not None:
@@ -173,15 +179,17 @@ def ask(
     return answers, path
 
 
-def start(rule: ScoreRule, parameters: int, bound: float, moment: Floats | None, scale: float) -> ScorePath:
+def start(rule: ScoreRule, parameters: int, loss: Loss, moment: Floats | None, scale: float) -> ScorePath:
     """Return the path at its beginning, steps set by the second moment where the rule asks for that."""
-    used = moment is not None and rule.preconditioned
-    return ScorePath(rule, parameters, None if moment is None or not used else moment / bound, scale / bound)
+    if moment is None or not rule.preconditioned:
+        return ScorePath(rule, parameters)
+    bound, columns = loss.lipschitz, len(moment)
+    return ScorePath(rule, parameters, loss.of_moment(moment / bound), scale / bound * math.sqrt(columns / parameters))
 
 
-def replay(rule: ScoreRule, bound: float, answers: Answers, moment_scale: float) -> ScorePath:
+def replay(rule: ScoreRule, loss: Loss, answers: Answers, moment_scale: float) -> ScorePath:
     """Return the path that gave these answers; refuse a number of them that the rule does not give."""
-    path = start(rule, answers.scores.shape[1], bound, answers.moment, moment_scale)
+    path = start(rule, answers.scores.shape[1], loss, answers.moment, moment_scale)
     for score in answers.scores:
         if path.ask() is None:
             raise PremiseError("transcript: more scores than the rule asks")

@@ -54,6 +54,7 @@ class Shape:
     constrained: bool
     smoothness: float = math.inf
     self_concordance: float = math.inf
+    predictors: int = 1
 
 
 @dataclass(frozen=True)
@@ -142,8 +143,8 @@ SAMPLERS: dict[str, Sampler[Any]] = {
                 "each draw is within the stated total variation of the posterior, for every data set: exact by the shell sampler "
                 "or, by a contraction proved for every data set, the last of exact proximal rounds from the mode"
             ),
-            condition="a smooth convex loss",
-            applies=lambda shape: 0 < shape.smoothness < math.inf,
+            condition="a smooth convex loss of one linear predictor",
+            applies=lambda shape: 0 < shape.smoothness < math.inf and shape.predictors == 1,
             options=lambda stage: {"step": stage.step, "steps": stage.steps, "slack": stage.slack},
         ),
         Sampler(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gibbsafe._types import Floats
+from gibbsafe.losses.base import Loss
 from gibbsafe.losses.calibrated import CalibratedScore
 from gibbsafe.samplers.expected_scores import Asked, LabelLaw, Law
 
@@ -41,6 +42,9 @@ class Observation:
 class Expectation:
     """Expected scores over one or several designs of pseudo-rows (designs, rows, parameters) that stand for n records."""
 
+    #: Whether −∂F/∂θ is a symmetric matrix.
+    symmetric: bool = True
+
     def __init__(self, rows: Floats, law: Law, n: float) -> None:
         self.rows, self.law, self.n = rows, law, n
         self.transposed = np.ascontiguousarray(rows.transpose(0, 2, 1))
@@ -61,14 +65,38 @@ class Expectation:
         mean, pull = self.law.mean_and_pull(asked, np.matmul(self.rows, truth))
         return np.matmul(self.transposed, self.weight * mean), self.weight * pull
 
-    def jacobian(self, pull: Floats) -> Floats:
+    def jacobian(self, asked: Asked, pull: Floats) -> Floats:
         """Return −∂F/∂θ (designs, parameters, parameters) by the pulls of one chain."""
         return np.asarray(np.matmul(self.transposed * pull[:, None, :, 0], self.rows))
+
+    def pulled(self, asked: Asked, pull: Floats, along: Floats) -> Floats:
+        """Return (−∂F/∂θ)ᵀ times a vector of every chain (designs, parameters, chains)."""
+        return np.asarray(np.matmul(self.transposed, np.matmul(self.rows, along) * pull))
+
+    def turned(self, jacobian: Floats) -> Floats:
+        """Return (−∂F/∂θ)ᵀ."""
+        return jacobian if self.symmetric else np.swapaxes(jacobian, -1, -2)
 
     def noise(self, truth: Floats) -> Floats:
         """Return J, the data's own covariance of a score at the truth (designs, parameters, parameters)."""
         square = self.dispersion * self.square_weight * self.law.square(np.matmul(self.rows, truth))
         return np.asarray(np.matmul(self.transposed * square[:, None, :, 0], self.rows))
+
+    def deviations(self, parameters: int) -> tuple[float, ...]:
+        """Return the standard deviations of the prior that are tried."""
+        return DEVIATIONS
+
+    def most_steps(self, parameters: int) -> int:
+        """Return how many steps a fit may take."""
+        return STEPS
+
+    def take_in(self, loss: Loss, share: Floats, kernel: float | None, point: Floats, truth: Floats) -> None:
+        """Let steepness and size of slopes be those that were measured at a point, as shares of their largest values."""
+        steep = share[1] * (1 / kernel if kernel else loss.smoothness)
+        at, there = self.rows[0] @ point, self.rows[0] @ truth
+        self.law = law = self.law.steep(steep, at - there)
+        square = float(np.mean(law.square(at[None, :, None])))
+        self.dispersion = float(np.clip(share[0] * loss.lipschitz**2 / max(square, 1e-12), 0.05, 4.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +126,7 @@ def best_fit(  # noqa: PLR0917 - a fit's ingredients
     close = ROUGH if near is None else FINE
     asked = expectation.asked(observed.points, observed.shares)
     tried: list[Fit] = []
-    for deviation in DEVIATIONS:
+    for deviation in expectation.deviations(len(start)):
         if near is not None and not 0.4 < deviation * unit / near < 2.5:
             continue
         tried.append(_fit(expectation, asked, observed, deviation * unit, start, own=own, close=close))
@@ -131,13 +159,14 @@ def _fit(
         off = observed.mean - mean[0, :, 0]
         return float(off @ inverse @ off + np.sum(prior * at[0, :, 0] ** 2)) / 2, off, pull
 
-    for step in range(STEPS):
+    for step in range(expectation.most_steps(len(start))):
         if step in (0, 2, 5):
             variance = observed.variance + expectation.noise(truth)[0]
             inverse = np.linalg.inv(variance)
             value, off, pull = residual(truth, inverse)
-        slopes = expectation.jacobian(pull)[0]
-        move = np.linalg.solve(slopes @ inverse @ slopes + np.diag(prior), slopes @ inverse @ off + prior * truth[0, :, 0])
+        slopes = expectation.jacobian(asked, pull)[0]
+        back = expectation.turned(slopes)
+        move = np.linalg.solve(back @ inverse @ slopes + np.diag(prior), back @ inverse @ off + prior * truth[0, :, 0])
         size, before = 1.0, value
         while (tried := residual(truth - size * move[None, :, None], inverse))[0] > before + 1e-9 and size > 1e-3:
             size /= 3
@@ -145,8 +174,8 @@ def _fit(
         value, off, pull = tried
         if np.abs(size * move).max() < close * (deviation + np.abs(truth).max()):
             break
-    slopes = expectation.jacobian(pull)[0]
-    precision = slopes @ inverse @ slopes
+    slopes = expectation.jacobian(asked, pull)[0]
+    precision = expectation.turned(slopes) @ inverse @ slopes
     curved = np.linalg.slogdet(precision + np.diag(prior))[1]
     evidence = -value + float(np.log(prior).sum() - curved) / 2
     return Fit(truth[0, :, 0], deviation, variance, precision, evidence)

@@ -12,7 +12,9 @@ from gibbsafe._types import Floats
 from gibbsafe.domains.row_shape import RowShape
 from gibbsafe.losses.base import Loss
 from gibbsafe.posteriors.stage import ScoreRule
-from gibbsafe.samplers.expected_scores import has_law, law_of
+from gibbsafe.samplers.expected_scores import Law, has_law
+from gibbsafe.samplers.expected_scores import law_of as one_law_of
+from gibbsafe.samplers.joint_laws import JointExpectation, JointLaw, has_joint_law, joint_law_of
 from gibbsafe.samplers.pseudo_rows import Unseen, normals, pseudo_rows, second_moment, symmetric
 from gibbsafe.samplers.score_fit import Expectation, Fit, Observation, best_fit
 from gibbsafe.samplers.score_path import ScorePath
@@ -21,7 +23,7 @@ from gibbsafe.theorems.noisy_scores import facts_unit
 if TYPE_CHECKING:
     from gibbsafe.samplers.noisy_scores import Answers
 
-__all__ = ["Public", "expectation_of", "fit_of", "fitted", "minimisers", "misfit_of", "observed", "unseen_share"]
+__all__ = ["Public", "expectation_of", "expected_over", "fit_of", "fitted", "minimisers", "misfit_of", "observed", "unseen_share"]
 
 #: Pseudo-rows of a design, of the estimate's and of the pilot's; rounds in which measured facts and fit are brought together.
 ROWS, PILOT_ROWS, ROUNDS = 512, 192, 2
@@ -69,7 +71,8 @@ class Public:
     def fits(self) -> bool:
         """Whether answers can be fitted: the law of slopes is known, and enough about rows."""
         shape = self.shape
-        return shape is not None and has_law(self.loss) and (self.rule.moment > 0 or shape.features == 0)
+        known = has_law(self.loss) if self.loss.predictors == 1 else has_joint_law(self.loss)
+        return shape is not None and known and (self.rule.moment > 0 or shape.features == 0)
 
 
 def rows_behind(public: Public, answers: Answers) -> float:
@@ -91,7 +94,17 @@ def expectation_of(public: Public, answers: Answers, normal: Floats, generator: 
             moment = second_moment(moment + scale * symmetric(generator, len(moment)), scale, public.shape, n)
             moment = Unseen.of(answers.moment / bound, scale, public.shape, n).drawn(moment, generator)
     rows = pseudo_rows(moment, public.shape, n, normal)
-    return Expectation(rows[None], law_of(public.loss, public.rule.clip), n)
+    return expected_over(rows[None], law_of(public.loss, public.rule.clip), n)
+
+
+def law_of(loss: Loss, clip: float | None) -> Law:
+    """Return the law of a loss's slopes, of one predictor or several."""
+    return one_law_of(loss, clip) if loss.predictors == 1 else joint_law_of(loss)
+
+
+def expected_over(rows: Floats, law: Law, n: float) -> Expectation:
+    """Return expected scores over designs of rows, of one predictor or several."""
+    return JointExpectation(rows, law, n) if isinstance(law, JointLaw) else Expectation(rows, law, n)
 
 
 def unseen_share(public: Public, answers: Answers) -> Floats | float:
@@ -100,7 +113,8 @@ def unseen_share(public: Public, answers: Answers) -> Floats | float:
         return 0.0
     n, bound = rows_behind(public, answers), public.loss.lipschitz
     noisy, scale = answers.moment / bound, public.moment_scale / bound
-    return Unseen.of(noisy, scale, public.shape, n).share(second_moment(noisy, scale, public.shape, n))
+    of_columns = Unseen.of(noisy, scale, public.shape, n).share(second_moment(noisy, scale, public.shape, n))
+    return public.loss.of_columns(of_columns)
 
 
 def observed(public: Public, answers: Answers, path: ScorePath, misfit: float = 0.0) -> Observation:
@@ -158,14 +172,8 @@ def _noise_between(public: Public, path: ScorePath) -> float:
 
 def _measured(public: Public, expectation: Expectation, facts: Floats, point: Floats, truth: Floats) -> None:
     """Let the expectation have the steepness and the size of slopes that were measured at the path's end."""
-    loss, rows, law = public.loss, expectation.rows[0], expectation.law
     share = np.clip(facts / (public.facts_unit * expectation.n), 0, 1)
-    kernel = public.rule.kernel
-    steep = share[1] * (1 / kernel if kernel else loss.smoothness)
-    at, there = rows @ point, rows @ truth
-    expectation.law = law = law.steep(steep, at - there)
-    square = float(np.mean(law.square(at[None, :, None])))
-    expectation.dispersion = float(np.clip(share[0] * loss.lipschitz**2 / max(square, 1e-12), 0.05, 4.0))
+    expectation.take_in(public.loss, share, public.rule.kernel, point, truth)
 
 
 def fitted(public: Public, answers: Answers, path: ScorePath, *, pilot: bool = False) -> Floats:

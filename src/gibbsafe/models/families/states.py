@@ -65,7 +65,7 @@ def levels_of(features: Sequence[Column], target: Column | None, model: str) -> 
 
 
 def encode_states(
-    values: object, states: tuple[object, ...], on_invalid: str, name: str, first: int = 0
+    values: object, states: tuple[object, ...], on_invalid: str, name: str, first: int = 0, *, what: str = "state"
 ) -> npt.NDArray[np.int16]:
     """Return the position of every value among the declared states; others are refused, or read as the first.
 
@@ -81,7 +81,7 @@ def encode_states(
             row = int(np.argmax(unknown))
             found = array[row : row + 1].tolist()[0]
             raise DomainError(
-                f"{name}: a record is not a declared state; declare it or use on_invalid='replace'",
+                f"{name}: a record is not a declared {what}; declare it or use on_invalid='replace'",
                 private=f"row {first + row} is {found!r}",
             )
         codes[unknown] = 0

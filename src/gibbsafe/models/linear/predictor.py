@@ -151,13 +151,15 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """Features in order, the intercept last."""
-        features = self.feature_names or tuple(f"x{k}" for k in range(self.dimension))
-        return (*features, "intercept") if self.intercept else features
+        return (*self._named_features(), "intercept") if self.intercept else self._named_features()
+
+    def _named_features(self) -> tuple[str, ...]:
+        return self.feature_names or tuple(f"x{k}" for k in range(self.dimension))
 
     def constants(self, prior_precision: Floats, *, adjacency: Adjacency, n: int | None, rows_per_person: int) -> Constants:
         """Return Lipschitz constants per block (features, intercept), smoothness, and the prior's precisions."""
         slope = self.loss.lipschitz * rows_per_person
-        precisions = [float(prior_precision[: self.dimension].min())] + ([float(prior_precision[-1])] if self.intercept else [])
+        precisions = self._block_precisions(prior_precision)
         differences = self._difference_blocks(precisions)
         public = adjacency == Adjacency.REPLACE_ONE and n is not None
         return Constants(
@@ -171,6 +173,15 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
             maximum_n=n * rows_per_person if public and n is not None and rows_per_person > 1 else None,
             dimension=self.parameters,
         )
+
+    def _block_precisions(self, prior_precision: Floats) -> list[float]:
+        """Return the least precision of each of `row_blocks`."""
+        return [float(prior_precision[: self.dimension].min())] + ([float(prior_precision[-1])] if self.intercept else [])
+
+    @property
+    def row_width(self) -> int:
+        """Columns of an encoded row."""
+        return self.dimension + self.intercept
 
     @property
     def row_blocks(self) -> tuple[tuple[int, float], ...]:
@@ -232,7 +243,7 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         matrix = as_matrix(self._design(features, on_invalid), self.dimension, on_invalid=on_invalid)
         replacement = self.domain.replacement() if on_invalid == "replace" else None
         encoded = clip_rows(self.domain.encode(require_finite(matrix, replacement)), self.domain.radius)
-        rows = np.empty((len(encoded), self.parameters), dtype=np.dtype(storage))
+        rows = np.empty((len(encoded), self.row_width), dtype=np.dtype(storage))
         rows[:, : self.dimension] = encoded * self.row_scale
         clip_rows(rows[:, : self.dimension], self.domain.radius * self.row_scale)  # again, after conversion to storage
         if self.intercept:
