@@ -135,3 +135,21 @@ def test_small_levels_borrow_and_the_intervals_cover():
     assert covered >= 22
     assert (widths[False] < widths[True] / 2).all()
     assert (widths[False] < 2 * 1.645 / 4 * 1.1).all()  # hardly wider than the declared prior
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "wanted"),
+    [
+        ("MultinomialRegression", {"classes": ("a", "b", "c"), "dimension": 3}, [0, 1, 1, 0] * 2),
+        ("OrdinalRegression", {"levels": ("a", "b", "c"), "dimension": 3}, [0, 1, 1, 0, 0]),
+        ("LogisticRegression", {"interactions": ("age:ward",), "dimension": 5}, [0, 1, 1, 0, 0, 0]),
+    ],
+)
+def test_every_parameter_has_its_own_precision_or_none(model, options, wanted):
+    """Classes have the effects of a level each; thresholds and interactions have none."""
+    columns = (gs.domains.Column("age", bounds=(0, 100)), gs.domains.Column("ward", kind="category", levels=("A", "B")))
+    made = getattr(gs.models, model)(columns=columns, groups={"ward": 16}, **options)
+    assert (made.own_precisions > 0).astype(int).tolist() == wanted
+    assert len(wanted) == made.parameters
+    plan = gs.plan(made, gs.Budget(1.0, 1e-6), n=1000, adjacency="replace-one", purpose="estimate")
+    assert plan.mechanism == "noisy-scores"

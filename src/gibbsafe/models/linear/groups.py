@@ -37,5 +37,7 @@ def check_groups(groups: object, design: object) -> Groups | None:
 
 def group_precisions(groups: Groups, design: Design) -> Floats:
     """Return the declared precision of every encoded column in the user's units; 0 where none is declared."""
-    declared = dict(groups)
-    return np.array([declared.get(column.name, 0.0) for column in design.columns for _ in range(column.width)])
+    declared, found = dict(groups), np.zeros(design.dimension)  # interactions, which come last, have none
+    listed = [declared.get(column.name, 0.0) for column in design.columns for _ in range(column.width)]
+    found[: len(listed)] = listed
+    return found

@@ -115,6 +115,9 @@ class MultinomialRegression(JointModel):
         """Those of a linear model, for differences from the first class."""
         return ClassUnits(one=super().units, classes=len(self.classes))
 
+    def _of_parameters(self, of_features: Floats) -> Floats:
+        return np.tile(super()._of_parameters(of_features), len(self.classes) - 1)
+
     def chances(self, rows: Floats, draws: Floats) -> Floats:
         """Return the softmax of the scores."""
         return np.asarray(self.loss.probabilities(self.loss.predicted(rows, draws)))

@@ -144,6 +144,9 @@ class OrdinalRegression(JointModel):
         between = (f"{low}|{high}" for low, high in pairwise(self.levels))
         return (*self._named_features(), *between)
 
+    def _of_parameters(self, of_features: Floats) -> Floats:
+        return np.append(of_features, np.zeros(len(self.levels) - 1))
+
     @property
     def units(self) -> ThresholdUnits:
         """The joint scaling, and the affine map of the bounds, which moves all thresholds."""

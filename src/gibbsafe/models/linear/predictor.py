@@ -230,7 +230,11 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         if self.groups is None or not isinstance(self.domain, Design):
             return None
         declared = group_precisions(self.groups, self.domain)
-        return self.units.precision_from_original(np.append(declared, 0.0) if self.intercept else declared)
+        return self.units.precision_from_original(self._of_parameters(declared))
+
+    def _of_parameters(self, of_features: Floats) -> Floats:
+        """Return a number per feature as one per parameter, 0 for what is none's."""
+        return np.append(of_features, 0.0) if self.intercept else of_features
 
     # -- records -------------------------------------------------------------------------------------------------
 
