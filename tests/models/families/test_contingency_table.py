@@ -200,7 +200,7 @@ def test_one_column_is_read_from_a_plain_array():
         (lambda table: table.shares("bed"), "one of ward, died"),
         (lambda table: table.ratio({"ward": "A"}, {"died": "no"}), "of other cells than first"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_is_not_declared_is_refused(ask, message):
     with pytest.raises(gs.ParameterError, match=message) as refusal:
