@@ -69,9 +69,9 @@ class CumulativeLoss(JointLoss):
         return up(((self.reach**2 + self.step**2) / 2 + 2 * math.exp(-self.gap)) * self.unit**2 * (1 + 1e-14))
 
     @property
-    def largest_square(self) -> float:
-        """2(1 + q)² = 2/c²."""
-        return 2 / self.step**2
+    def size_form(self) -> Floats:
+        """11ᵀ: the slope in the common predictor xᵀθ is A − B, where w drops out."""
+        return np.ones((self.predictors, self.predictors))
 
     @property
     def predictors(self) -> int:  # type: ignore[override]

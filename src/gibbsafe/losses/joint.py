@@ -39,8 +39,8 @@ class JointLoss(Loss):
 
     @property
     @abstractmethod
-    def largest_square(self) -> float:
-        """Upper bound of the squared norm of the slope in the predictors."""
+    def size_form(self) -> Floats:
+        """Q for which gᵀQg, g the slope in the predictors, lies in [0, 1] and says how large slopes are."""
 
     @abstractmethod
     def parameters(self, width: int) -> int:
@@ -117,10 +117,12 @@ class JointLoss(Loss):
         return np.asarray(meets @ share / meets.sum(axis=1))
 
     def facts(self, rows: Floats, theta: Floats, targets: Floats) -> tuple[Floats, Floats]:
-        """Return how large slopes are, as a share of `largest_square`, and `steepness`; each row's from that row alone."""
+        """Return how large slopes are (`size_form`), and `steepness`; each row's from that row alone."""
         columns = self.matrix(theta, rows.shape[1])
         u = np.stack([(rows * column).sum(axis=1) for column in columns.T], axis=-1)
-        return np.asarray(np.square(self.slope(u, targets)).sum(axis=-1) / self.largest_square), self.steepness(u, targets)
+        slopes = self.slope(u, targets)
+        turned = np.stack([(slopes * column).sum(axis=-1) for column in self.size_form], axis=-1)
+        return np.asarray((turned * slopes).sum(axis=-1)), self.steepness(u, targets)
 
 
 def apart(beside: Floats) -> tuple[Floats, Floats]:

@@ -39,7 +39,6 @@ class SoftmaxLoss(JointLoss):
     classes: int
     lipschitz = up(math.sqrt(2))
     smoothness = 0.5
-    largest_square = 2.0
 
     def __post_init__(self) -> None:
         count("classes", self.classes, least=2)
@@ -48,6 +47,11 @@ class SoftmaxLoss(JointLoss):
     def predictors(self) -> int:  # type: ignore[override]
         """K − 1."""
         return self.classes - 1
+
+    @property
+    def size_form(self) -> Floats:
+        """½I: slopes have squares of at most 2."""
+        return np.eye(self.predictors) / 2
 
     def parameters(self, width: int) -> int:
         """A row's width for each predictor."""

@@ -215,9 +215,8 @@ class JointExpectation(Expectation):
     def take_in(self, loss: Loss, share: Floats, kernel: float | None, point: Floats, truth: Floats) -> None:
         """Let the size of slopes be the measured one; how steep they are the law knows itself."""
         square = self.law.square(self._predictors(point[None, :, None])[:, :, 0])
-        expected = float(np.trace(square, axis1=-2, axis2=-1).mean())
-        measured = share[0] * self.law.loss.largest_square
-        self.dispersion = float(np.clip(measured / max(expected, 1e-12), 0.05, 4.0))
+        expected = float((square * self.law.loss.size_form).sum(axis=(-2, -1)).mean())
+        self.dispersion = float(np.clip(share[0] / max(expected, 1e-12), 0.05, 4.0))
 
 
 def has_joint_law(loss: Loss) -> bool:
