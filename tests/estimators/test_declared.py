@@ -177,3 +177,18 @@ def test_bad_times_and_events_are_refused_in_one_line(y, words):
     with pytest.raises(gs.DomainError, match=words) as refusal:
         PrivateSurvivalRegressor(bounds=(-1, 1)).fit(np.zeros((10, 1)), y)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["PrivateMultinomialClassifier", "PrivateOrdinalClassifier"])
+def test_classifiers_of_several_outcomes_take_declared_columns_and_sparse_rows(name):
+    rng, classifier = np.random.default_rng(0), getattr(gs.estimators, name)
+    table = pd.DataFrame({"age": rng.uniform(0, 100, 300), "ward": rng.choice(["a", "b", "c"], 300)})
+    y = rng.integers(0, 3, 300)
+    fitted = classifier(3.0, columns=COLUMNS, groups={"ward": 16}, random_state=0).fit(table, y)
+    assert fitted.coef_.shape[-1] == 4
+    assert fitted.predict_proba(table[:5]).shape == (5, 3)
+    rows = rng.uniform(-1, 1, (300, 3)) * (rng.random((300, 3)) < 0.3)
+    dense = classifier(3.0, bounds=(-1, 1), random_state=0).fit(rows, y)
+    sparse = classifier(3.0, bounds=(-1, 1), random_state=0).fit(sp.csr_array(rows), y)
+    np.testing.assert_array_equal(sparse.release_.draws, dense.release_.draws)
+    np.testing.assert_allclose(sparse.predict_proba(sp.csr_array(rows)), dense.predict_proba(rows))

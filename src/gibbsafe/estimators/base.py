@@ -103,7 +103,9 @@ class PrivateLinearEstimator(BaseEstimator):
 
     def _coefficients(self) -> int:
         """Return how many there are besides the intercept: one per feature, or per number and level of declared columns."""
-        return self.plan_.model.parameters - int(bool(self.fit_intercept))
+        model = self.plan_.model
+        assert isinstance(model, LinearModel)
+        return model.dimension
 
     def _relation(self) -> Adjacency:
         return Adjacency.of(self.adjacency)

@@ -20,10 +20,14 @@ DECLARED_CLASSES = {
     "check_classifiers_classes": "trains on 'one' and 'two' and then on -1 and 1, but classes are declared and not read from y",
 }
 
+_LABEL_3 = "trains on the label 3 as well, but classes are declared and not read from y"
+
 #: Checks of classifiers of three declared classes or more, which are 0, 1 and 2 unless others are declared.
 DECLARED_OUTCOMES = {
     "check_classifiers_classes": "trains on text labels, but classes are declared and not read from y",
-    "check_dtype_object": "trains on the label 3 as well, but classes are declared and not read from y",
+    "check_dtype_object": _LABEL_3,
+    "check_estimator_sparse_array": _LABEL_3,
+    "check_estimator_sparse_matrix": _LABEL_3,
     "check_classifiers_train": "trains on two of the three declared classes and then asks for two columns of probabilities",
 }
 

@@ -31,6 +31,11 @@ class PrivateMultinomialClassifier(PrivateOutcomeClassifier):
         bounds (−1, 1), have rows far shorter than that: declare the root of the number of columns before one-hot.
     radius : float, default=None
         Instead of `bounds`: rows are used as they are and clipped to this norm.
+    columns : mapping, sequence of `gibbsafe.domains.Column` or study, default=None
+        Instead of `bounds`: the columns of a table by name, ``{"age": (0, 100), "ward": ["a", "b"]}``, numbers by their bounds,
+        categories by their levels, which become one coefficient each.
+    groups : mapping, default=None
+        With `columns`: categories whose effects have a normal prior of their own, and its precision, ``{"ward": 16}``.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     prior_radius : float, default=None
@@ -89,6 +94,8 @@ class PrivateMultinomialClassifier(PrivateOutcomeClassifier):
         bounds: object = None,
         row_norm: float | None = None,
         radius: float | None = None,
+        columns: object = None,
+        groups: object = None,
         fit_intercept: bool = True,
         prior_radius: float | None = None,
         purpose: str = "estimate",
@@ -104,6 +111,8 @@ class PrivateMultinomialClassifier(PrivateOutcomeClassifier):
         self.bounds = bounds
         self.row_norm = row_norm
         self.radius = radius
+        self.columns = columns
+        self.groups = groups
         self.fit_intercept = fit_intercept
         self.prior_radius = prior_radius
         self.purpose = purpose
@@ -127,5 +136,5 @@ class PrivateMultinomialClassifier(PrivateOutcomeClassifier):
         table = estimate.reshape(len(self.classes_) - 1, -1)
         scores = np.vstack([np.zeros(table.shape[1]), table])
         scores -= scores.mean(axis=0)
-        self.coef_ = scores[:, : self.n_features_in_]
+        self.coef_ = scores[:, : self._coefficients()]
         self.intercept_ = scores[:, -1] if self.fit_intercept else np.zeros(len(scores))

@@ -32,6 +32,11 @@ class PrivateOrdinalClassifier(PrivateOutcomeClassifier):
         bounds (−1, 1), have rows far shorter than that: declare the root of the number of columns before one-hot.
     radius : float, default=None
         Instead of `bounds`: rows are used as they are and clipped to this norm.
+    columns : mapping, sequence of `gibbsafe.domains.Column` or study, default=None
+        Instead of `bounds`: the columns of a table by name, ``{"age": (0, 100), "ward": ["a", "b"]}``, numbers by their bounds,
+        categories by their levels, which become one coefficient each.
+    groups : mapping, default=None
+        With `columns`: categories whose effects have a normal prior of their own, and its precision, ``{"ward": 16}``.
     prior_radius : float, default=None
         Public guess of the norm of the parameters in scaled units (rows, intercept included, of norm at most 1); see
         `gibbsafe.plan`.
@@ -94,6 +99,8 @@ class PrivateOrdinalClassifier(PrivateOutcomeClassifier):
         bounds: object = None,
         row_norm: float | None = None,
         radius: float | None = None,
+        columns: object = None,
+        groups: object = None,
         prior_radius: float | None = None,
         purpose: str = "estimate",
         uncertainty: float | str = "auto",
@@ -110,6 +117,8 @@ class PrivateOrdinalClassifier(PrivateOutcomeClassifier):
         self.bounds = bounds
         self.row_norm = row_norm
         self.radius = radius
+        self.columns = columns
+        self.groups = groups
         self.prior_radius = prior_radius
         self.purpose = purpose
         self.uncertainty = uncertainty
@@ -126,5 +135,5 @@ class PrivateOrdinalClassifier(PrivateOutcomeClassifier):
         return tuple(as_listed("levels", self.levels))
 
     def _keep(self, estimate: Floats) -> None:
-        self.coef_ = estimate[: self.n_features_in_]
-        self.thresholds_ = estimate[self.n_features_in_ :]
+        self.coef_ = estimate[: self._coefficients()]
+        self.thresholds_ = estimate[self._coefficients() :]

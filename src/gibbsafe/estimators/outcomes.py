@@ -69,8 +69,7 @@ class PrivateOutcomeClassifier(ClassifierMixin, PrivateLinearEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
             One column per class.
         """
-        rows = self._new_rows(X)
-        return np.asarray(self.release_.predict_proba(rows))
+        return self._by_pieces(X, lambda rows: np.asarray(self.release_.predict_proba(rows)))
 
     def predict_log_proba(self, X: object) -> Floats:
         """Logarithms of `predict_proba`.

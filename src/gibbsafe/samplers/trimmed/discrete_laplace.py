@@ -37,7 +37,7 @@ def draw_noise(inverse_temperature: float, count: int, generator: np.random.Gene
     """Return independent whole numbers with mass ∝ e^{−β|e|}.
 
     >>> draw_noise(0.5, 5, np.random.default_rng(0)).tolist()
-    [3, 0, 1, 0, 0]
+    [1, 6, 1, 1, -1]
     """
     both = _geometric(min(inverse_temperature, COLDEST), 2 * count, generator)
     return both[:count] - both[count:]
