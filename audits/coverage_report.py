@@ -75,15 +75,15 @@ def errors(outcome: Any) -> float:
 REASONS: tuple[tuple[str, Callable[[Cell, Any], bool]], ...] = (
     ("wider than it says, not shorter", lambda cell, found: float(found.covered.mean()) > NEAR[1]),
     (f"weak signal, nμ/d < {WEAK:g}", lambda cell, found: found.signal < WEAK),
-    ("labels that no logistic model gives: scores of another loss aim elsewhere", lambda cell, found: other_target(cell)),
+    ("labels that no logistic model gives, which fits of scores expect", lambda cell, found: other_target(cell)),
     ("curvature changes on the way to a far truth", lambda cell, found: found.distance > 1.5),
     ("within two standard errors of the limit", lambda *each: narrowly(*each)),  # noqa: PLW0108
 )
 
 
 def other_target(cell: Cell) -> bool:
-    """Whether the calibrated loss has another minimiser than the model's loss."""
-    return cell.model == "logistic" and cell.law in ("flips", "other link")
+    """Whether labels follow another law than the one behind the calibrated loss and the fit of scores."""
+    return cell.model in ("logistic", "soft hinge") and cell.law in ("flips", "other link")
 
 
 def narrowly(cell: Cell, outcome: Any) -> bool:
