@@ -6,6 +6,7 @@ from scipy.special import expit
 
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.calibrated import CalibratedScore
+from gibbsafe.losses.exposed import ExposedCountLoss
 from gibbsafe.losses.kinked import PinballLoss
 from gibbsafe.losses.logistic import LogisticLoss
 from gibbsafe.losses.negative_binomial import NegativeBinomialLoss
@@ -22,6 +23,7 @@ LOSSES = {
     "soft quantile": (SoftPinballLoss(0.3, 0.2), None),
     "quantile": (PinballLoss(0.8), None),
     "counts": (NegativeBinomialLoss(30, 2.0), None),
+    "counts over exposures": (ExposedCountLoss(NegativeBinomialLoss(30, 2.0)), None),
 }
 POINTS, SHARES = np.array([-1.5, 0.2, 0.9, 2.0]), np.array([0.1, 0.4, 0.3, 0.2])
 TRUTH = np.array([-2.0, -0.5, 0.0, 1.0, 2.5])
@@ -87,7 +89,7 @@ def test_residuals_are_between_their_limits_and_as_steep_as_told():
     assert mean_of(law, far, np.full((1, 1, 1), -1e9))[0, 0, 0] == pytest.approx(0.7)
     assert mean_of(law, far, np.full((1, 1, 1), 1e9))[0, 0, 0] == pytest.approx(-0.3)
     assert pull_of(law, far, np.zeros((1, 1, 1)))[0, 0, 0] == pytest.approx(2.0)
-    assert law.steep(1.0, np.zeros(3)).curvature(np.zeros(1), np.zeros(1))[0] == pytest.approx(1.0)
+    assert law.steep(1.0, np.zeros(3), np.zeros(3)).curvature(np.zeros(1), np.zeros(1))[0] == pytest.approx(1.0)
 
 
 def test_bins_of_a_path_keep_its_mean():
@@ -115,3 +117,24 @@ def test_unknown_laws_are_refused():
     with pytest.raises(PremiseError, match="law of its slopes"):
         law_of(SquaredLoss(1.0), None)
     assert isinstance(law_of(*LOSSES["counts"]), CountLaw)
+
+
+@pytest.mark.parametrize("offset", [-6.0, -0.3, 0.0, 1.2])
+def test_exposures_are_as_large_as_slopes_are_steep(offset):
+    """One exposure for all is found again, and makes the counts that it would: those of a predictor moved by it."""
+    loss = NegativeBinomialLoss(30, 2.0)
+    law, plain = law_of(ExposedCountLoss(loss), None), CountLaw(loss)
+    steepness = float(np.mean(plain.curvature(TRUTH + offset, TRUTH + offset)))
+    found = law.steep(steepness, TRUTH, TRUTH)
+    assert found.offset == pytest.approx(offset, abs=1e-6)
+    truth = TRUTH[None, :, None]
+    moved = mean_of(plain, asked_of(plain, POINTS + offset), truth + offset)
+    np.testing.assert_allclose(mean_of(found, asked_of(found), truth), moved, atol=1e-6)
+    assert plain.steep(steepness, TRUTH, TRUTH) is plain
+
+
+def test_slopes_steeper_or_flatter_than_any_exposure_makes_them():
+    law = law_of(ExposedCountLoss(NegativeBinomialLoss(30, 2.0)), None)
+    steepest, flattest = law.steep(1e9, TRUTH, TRUTH), law.steep(0.0, TRUTH, TRUTH)
+    assert 0 < steepest.offset < 28
+    assert flattest.offset == -28

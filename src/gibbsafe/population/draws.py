@@ -20,6 +20,7 @@ from gibbsafe._types import Floats
 from gibbsafe.domains.row_shape import RowShape
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
+from gibbsafe.losses.exposed import ExposedCountLoss
 from gibbsafe.models.base import GibbsModel
 from gibbsafe.models.capabilities import BoundedScores, IsLikelihood, StatesRows
 from gibbsafe.population.chains import prior_draws
@@ -56,7 +57,8 @@ def from_draws(release: Release, draws: int, generator: np.random.Generator) -> 
             "or declare how far the truth can be (interval(level, radius=...))"
         )
     seen = _Seen.of(release.plan, scaled)
-    if isinstance(model, StatesRows) and model.loss.predictors == 1 and has_law(model.loss):
+    law_known = model.loss.predictors == 1 and has_law(model.loss) and not isinstance(model.loss, ExposedCountLoss)
+    if isinstance(model, StatesRows) and law_known:
         made = _by_rows(seen, model.row_shape, model, draws, generator)
         before = prior_draws(made, model.parameter_scale, model.own_precisions)
     else:
@@ -119,7 +121,7 @@ def _by_rows(seen: _Seen, shape: RowShape, model: GibbsModel, draws: int, genera
     known = seen.n is not None and (seen.rows_each == 1 or not loss.margin)
     n = float(seen.n or 0) * seen.rows_each if known else _rows_of(middle, shape, loss, seen.mean)
     if shape.constant is not None and not loss.margin:
-        law = law.steep(float(np.clip(middle[-1, -1] / (n * shape.constant**2), 1e-6, loss.smoothness)), np.zeros(1))
+        law = law.steep(float(np.clip(middle[-1, -1] / (n * shape.constant**2), 1e-6, loss.smoothness)), np.zeros(1), np.zeros(1))
     rows = _rows_with(middle, shape, n, law, points=seen.points, normal=normals(generator, ROWS, shape.features))
     expectation = Expectation(rows[None], law, n)
     expectation.dispersion = float(seen.rows_each)

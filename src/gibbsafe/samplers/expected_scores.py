@@ -18,12 +18,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit
 
 from gibbsafe._types import Floats
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.calibrated import CalibratedScore
+from gibbsafe.losses.exposed import FARTHEST, ExposedCountLoss
 from gibbsafe.losses.kernels import logistic_slope
 from gibbsafe.losses.kinked import PinballLoss
 from gibbsafe.losses.log_logistic import LogLogisticLoss
@@ -62,8 +64,8 @@ class Law(ABC):
     def curvature(self, predictor: Floats, truth: Floats) -> Floats:
         """Return the expected derivative of the slope at a point."""
 
-    def steep(self, measured: float, off: Floats) -> Law:
-        """Return the law with the steepness that was measured where predictors were off by this; one that knows its own stays."""
+    def steep(self, measured: float, at: Floats, truth: Floats) -> Law:
+        """Return the law with the steepness that was measured at these predictors; one that knows its own stays."""
         return self
 
 
@@ -158,57 +160,78 @@ class ResidualLaw(Law):
     def curvature(self, predictor: Floats, truth: Floats) -> Floats:  # noqa: D102
         return np.asarray(self.steepness * (1 + self._scaled(predictor - truth)[1] ** 2) ** -1.5)
 
-    def steep(self, measured: float, off: Floats) -> Law:
+    def steep(self, measured: float, at: Floats, truth: Floats) -> Law:
         """The measured one, and up to half as much again for what is lost where the slope has begun to level off."""
-        plain = replace(self, steepness=max(measured, 1e-9))
+        plain, off = replace(self, steepness=max(measured, 1e-9)), at - truth
         lost = plain.steepness / max(float(np.mean(plain.curvature(off, np.zeros_like(off)))), 1e-12)
         return replace(plain, steepness=plain.steepness * min(lost, 1.5))
 
 
 @dataclass(frozen=True)
 class CountLaw(Law):
-    """Negative binomial counts of mean e^t, cut at the cap."""
+    """Negative binomial counts of mean e^t, cut at the cap; over exposures nobody released, of mean e^{t + o} with one o."""
 
     loss: NegativeBinomialLoss
+    #: Whether there are exposures, and the logarithm of one that would make scores as steep as they are.
+    exposed: bool = False
+    offset: float = 0.0
 
     def _count(self, truth: Floats) -> Floats:
-        return np.exp(np.minimum(truth, math.log(self.loss.cap)))
+        return np.exp(np.minimum(truth + self.offset, math.log(self.loss.cap)))
+
+    def _share(self, predictor: Floats) -> Floats:
+        return np.asarray(expit(predictor + (self.offset - math.log(self.loss.dispersion))))
 
     def averaged(self, predictors: Floats, shares: Floats) -> Asked:  # noqa: D102
-        return ((expit(predictors - math.log(self.loss.dispersion)) @ (shares / shares.sum()))[..., None],)
+        return ((self._share(predictors) @ (shares / shares.sum()))[..., None],)
 
     def mean_and_pull(self, asked: Asked, truth: Floats) -> tuple[Floats, Floats]:  # noqa: D102
         counted = self._count(truth) * (1 - asked[0])
-        return self.loss.dispersion * asked[0] - counted, np.where(truth < math.log(self.loss.cap), counted, 0.0)
+        below = truth + self.offset < math.log(self.loss.cap)
+        return self.loss.dispersion * asked[0] - counted, np.where(below, counted, 0.0)
+
+    def steep(self, measured: float, at: Floats, truth: Floats) -> Law:
+        """The least exposure with which slopes are as steep as measured, or as steep as any makes them."""
+        if not self.exposed:
+            return self
+
+        def missing(offset: float) -> float:
+            return measured - float(np.mean(replace(self, offset=offset).curvature(at, truth)))
+
+        tried = np.arange(-FARTHEST, FARTHEST + 1, 0.5)
+        left = np.array([missing(each) for each in tried])
+        if left[0] <= 0 or left.min() > 0:
+            return replace(self, offset=float(tried[left.argmin() if left[0] > 0 else 0]))
+        first = int(np.argmax(left <= 0))
+        return replace(self, offset=float(brentq(missing, tried[first - 1], tried[first])))
 
     def square(self, truth: Floats) -> Floats:
         """The information: a likelihood's score varies by its expected curvature."""
         return self.curvature(truth, truth)
 
     def curvature(self, predictor: Floats, truth: Floats) -> Floats:  # noqa: D102
-        p = expit(predictor - math.log(self.loss.dispersion))
+        p = self._share(predictor)
         return np.asarray((self._count(truth) + self.loss.dispersion) * p * (1 - p))
 
 
 def has_law(loss: Loss) -> bool:
     """Whether the law of this loss's slopes is known."""
-    return loss.margin or isinstance(
-        loss, PseudoHuberLoss | SoftPinballLoss | PinballLoss | NegativeBinomialLoss | LogLogisticLoss
-    )
+    residual = PseudoHuberLoss | SoftPinballLoss | PinballLoss | LogLogisticLoss
+    return loss.margin or isinstance(loss, residual | NegativeBinomialLoss | ExposedCountLoss)
 
 
 def law_of(loss: Loss, clip: float | None) -> Law:
     """Return the law of a loss's slopes."""
     if loss.margin:
         return LabelLaw(loss, clip)
-    if isinstance(loss, PseudoHuberLoss):
+    if isinstance(loss, PseudoHuberLoss | LogLogisticLoss):  # of times: where all are events; how many are not, steepness shows
         return ResidualLaw(loss.lipschitz, loss.lipschitz, loss.smoothness)
     if isinstance(loss, SoftPinballLoss):
         return ResidualLaw(loss.quantile, 1 - loss.quantile, loss.smoothness)
     if isinstance(loss, PinballLoss):
         return ResidualLaw(loss.quantile, 1 - loss.quantile, 1.0)
-    if isinstance(loss, LogLogisticLoss):  # where all are events; how many are not, the measured steepness shows
-        return ResidualLaw(loss.lipschitz, loss.lipschitz, loss.smoothness)
     if isinstance(loss, NegativeBinomialLoss):
         return CountLaw(loss)
+    if isinstance(loss, ExposedCountLoss):
+        return CountLaw(loss.base, exposed=True)
     raise PremiseError(f"{type(loss).__name__}: the law of its slopes is not known, and with it no fit of noisy scores")

@@ -94,7 +94,7 @@ class Expectation:
         """Let steepness and size of slopes be those that were measured at a point, as shares of their largest values."""
         steep = share[1] * (1 / kernel if kernel else loss.smoothness)
         at, there = self.rows[0] @ point, self.rows[0] @ truth
-        self.law = law = self.law.steep(steep, at - there)
+        self.law = law = self.law.steep(steep, at, there)
         square = float(np.mean(law.square(at[None, :, None])))
         self.dispersion = float(np.clip(share[0] * loss.lipschitz**2 / max(square, 1e-12), 0.05, 4.0))
 

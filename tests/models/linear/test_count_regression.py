@@ -110,3 +110,17 @@ def test_a_loose_budget_recovers_rates_over_exposures():
     plan = gs.plan(EXPOSED, gs.Budget(500.0, 1e-3), n=4000, adjacency="replace-one")
     made = plan.release((features, np.column_stack([counts, days])), generator=rng, progress=False)
     np.testing.assert_allclose(made.draws[0], [0.5, -0.5, 0.3], atol=0.15)
+
+
+def test_intervals_of_estimates_over_exposures_cover():
+    """Twelve releases of three parameters at 90 %: 24 of 36 or fewer would be seen once in 40,000 runs."""
+    truth, hits = np.array([0.6, -0.4, 0.3]), 0
+    plan = gs.plan(EXPOSED, gs.Budget(3.0, 1e-6), n=3000, adjacency="replace-one", purpose="estimate")
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 4])
+        X, days = rng.uniform(-1, 1, (3000, 2)), rng.lognormal(0.0, 0.5, 3000)
+        means = days * np.exp(X @ truth[:2] + truth[2])
+        counts = np.minimum(rng.negative_binomial(2.0, 2 / (2 + means)), 20)
+        release = plan.release((X, np.column_stack([counts, days])), generator=rng, progress=False)
+        hits += int(release.population(200).interval(0.9).covers(truth).sum())
+    assert hits > 24
