@@ -50,8 +50,11 @@ def sampling_bar(progress: bool | Progress | None, draws: int) -> Iterator[Progr
 
 
 @contextmanager
-def counting_bar(progress: bool | None, total: int, what: str) -> Iterator[Callable[[int], None]]:
-    """Yield a function that advances a bar on stderr (``True``, or ``None`` at a terminal), or does nothing."""
+def counting_bar(progress: bool | None, total: int | None, what: str) -> Iterator[Callable[[int], None]]:
+    """Yield a function that advances a bar on stderr (``True``, or ``None`` at a terminal), or does nothing.
+
+    A ``total`` of None is one that nobody knows: the bar then has no time left to show.
+    """
     if progress is False or (progress is None and not sys.stderr.isatty()):
         yield lambda steps: None
         return

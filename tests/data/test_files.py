@@ -13,7 +13,8 @@ from pyarrow import feather, ipc
 
 import gibbsafe as gs
 from gibbsafe.data.declared import DeclaredTable
-from gibbsafe.data.files import FileTable, column_names
+from gibbsafe.data.directories import column_names
+from gibbsafe.data.files import FileTable
 from gibbsafe.domains.column import Column
 
 ROWS = 400

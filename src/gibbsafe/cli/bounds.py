@@ -27,7 +27,7 @@ Untrusted = Annotated[bool, typer.Option("--untrusted", help="Charge before a re
 
 @app.command("bounds")
 def bounds(
-    table: Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Arrow or NumPy.")],
+    table: Annotated[str, typer.Argument(help="The table: CSV, Parquet, Arrow, NumPy, a directory of them, or a URL of either.")],
     *,
     column: Annotated[str, typer.Option(help="The column.")],
     limits: Range = None,

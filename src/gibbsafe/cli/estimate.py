@@ -57,9 +57,7 @@ def estimate(
     workers: Annotated[int | None, typer.Option(help="Processes; the numbers do not depend on how many.")] = None,
     choose: Annotated[str | None, typer.Option(help="p or n: search for the least that reaches --epsilon.")] = None,
     epsilon: Annotated[float | None, typer.Option(help=r"Target of --choose; by default the study's \[budget].")] = None,
-    data: Annotated[
-        Path | None, typer.Option(help="The private table itself instead of simulated ones; needs --curator.")
-    ] = None,
+    data: Annotated[str | None, typer.Option(help="The private table itself instead of simulated ones; needs --curator.")] = None,
     curator: Annotated[bool, typer.Option("--curator", help="You are the curator, and the result stays with you.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -115,7 +113,7 @@ def _chosen(model: ContaminatedModel, options: JSON, what: str, target: float) -
     return {"p": rate}, found.estimate
 
 
-def _estimated(model: ContaminatedModel, options: JSON, data: Path | None, released: Any, path: Path) -> EstimatedPrivacy:
+def _estimated(model: ContaminatedModel, options: JSON, data: str | None, released: Any, path: Path) -> EstimatedPrivacy:
     from gibbsafe.contamination import estimate_epsilon
     from gibbsafe.contamination.release.tables import read_records
 

@@ -38,7 +38,7 @@ def init(
     """
     from gibbsafe._files import require_free, write_whole
     from gibbsafe.cli.templates import CONTAMINATED_STUDY, blank_study, example_study, example_table, waiting_table
-    from gibbsafe.data.files import column_names
+    from gibbsafe.data.directories import column_names
 
     if (table is None) == (not example):
         raise typer.BadParameter("name a table, or ask for --example")

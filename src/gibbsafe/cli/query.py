@@ -177,7 +177,7 @@ def _new_rows(loaded: Release, path: Path) -> Iterator[Any]:
     import pyarrow as pa
 
     from gibbsafe.data.declared import DeclaredTable
-    from gibbsafe.data.files import FileTable
+    from gibbsafe.data.directories import open_table
     from gibbsafe.errors import GibbsafeError
 
     model = _model_of_rows(loaded)
@@ -188,7 +188,7 @@ def _new_rows(loaded: Release, path: Path) -> Iterator[Any]:
         for batch in DeclaredTable(path, (), columns).batches():
             yield pa.Table.from_batches([batch])
         return
-    for batch in FileTable(path, dict.fromkeys(names or (), "number")).batches():
+    for batch in open_table(path, dict.fromkeys(names or (), "number")).batches():
         yield np.column_stack([batch.column(name).to_numpy(zero_copy_only=False) for name in names or ()])
 
 

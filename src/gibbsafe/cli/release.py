@@ -31,7 +31,7 @@ ShowValuesOption = Annotated[
 def release(
     study: Annotated[Path, typer.Argument(help="The study file (.toml).")],
     *,
-    data: Annotated[Path, typer.Option(help="The table: CSV, Parquet, Arrow or NumPy.")],
+    data: Annotated[str, typer.Option(help="The table: CSV, Parquet, Arrow, NumPy, a directory of them, or a URL of either.")],
     out: Annotated[Path, typer.Option(help="Where the release is written; an existing file is kept.")] = Path("release.json"),
     ledger: LedgerOption = None,
     no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Charge nobody: you keep the budget by yourself.")] = False,
@@ -61,6 +61,8 @@ def release(
     `gibbsafe release study.toml --data table.parquet --memory 500MB --ledger ledger.db#clinic`
 
     `gibbsafe release study.toml --data table.csv --no-ledger`
+
+    `gibbsafe release study.toml --data s3://bucket/visits --ledger ledger.db#clinic`
 
     `gibbsafe release theirs.toml --data table.csv --untrusted-study --ledger ledger.db#clinic`
     """
@@ -186,7 +188,7 @@ def _tell(released: Release, out: Path, deferred: DeferredCharge | None, counts:
         say(f"wrote {out}, {paid}")
 
 
-def _clipped(study: Study, data: Path) -> str:
+def _clipped(study: Study, data: str) -> str:
     """Return what the declared domain changes, for the curator."""
     from gibbsafe.data.clipping import count_clipped
 

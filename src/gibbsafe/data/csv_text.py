@@ -14,15 +14,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from gibbsafe._validate import fail
+from gibbsafe.data.places import Place, open_file, open_stream, size_of
 
-__all__ = ["CsvFormat", "count_records", "delimiter_of", "open_text", "read_leniently"]
+__all__ = ["CsvFormat", "count_records", "delimiter_of", "guess_records", "open_text", "parsed", "read_leniently"]
 
 #: Most characters of a record that are read; PyArrow's reader refuses longer ones, too.
 LONGEST_RECORD = 2**23
+#: What the names of packed files end in.
+PACKED = (".gz", ".bz2", ".zst")
 TRUE, FALSE = {"true", "1"}, {"false", "0"}
 
 
@@ -35,23 +37,21 @@ class CsvFormat:
     decimal: str = "."
 
 
-def delimiter_of(path: Path, written: CsvFormat) -> str:
+def delimiter_of(path: Place, written: CsvFormat) -> str:
     """Return what separates entries: a tab in ``.tsv`` files unless the study says otherwise."""
     return "\t" if ".tsv" in path.name.lower() and written.delimiter == "," else written.delimiter
 
 
 @contextmanager
-def open_text(path: Path, written: CsvFormat, errors: str = "strict") -> Iterator[Any]:
+def open_text(path: Place, written: CsvFormat, errors: str = "strict") -> Iterator[Any]:
     """Open a file, compressed or not, as text of the declared encoding; a byte-order mark is no part of it."""
-    import pyarrow as pa
-
     stated = written.encoding
     try:
         codecs.lookup(stated)
     except LookupError:
         fail("csv.encoding", stated, "the name of an encoding that Python knows")
     encoding = "utf-8-sig" if stated.lower() in ("utf-8", "utf8", "utf_8") else stated
-    with pa.input_stream(str(path)) as stream, io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="") as text:
+    with open_stream(path) as stream, io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="") as text:
         yield text
 
 
@@ -98,7 +98,7 @@ def _each_record(text: object, delimiter: str) -> Iterator[list[str] | None]:
 
 
 @contextmanager
-def _records(path: Path, written: CsvFormat) -> Iterator[Iterator[list[str] | None]]:
+def _records(path: Place, written: CsvFormat) -> Iterator[Iterator[list[str] | None]]:
     """Give every record after the header, none refused (None: cannot be read); empty lines are none."""
     before = csv.field_size_limit(sys.maxsize)
     try:
@@ -110,14 +110,23 @@ def _records(path: Path, written: CsvFormat) -> Iterator[Iterator[list[str] | No
         csv.field_size_limit(before)
 
 
-def count_records(path: Path, written: CsvFormat) -> int:
+def count_records(path: Place, written: CsvFormat) -> int:
     """Return the number of records after the header; no entry is looked at."""
     with _records(path, written) as records:
         return sum(1 for _ in records)
 
 
+def guess_records(path: Place) -> int | None:
+    """Return about how many records a file has, by the lines of its first megabyte; None for a packed one."""
+    if path.suffixes and path.suffixes[-1].lower() in PACKED:
+        return None
+    with open_file(path) as file:
+        start = bytes(file.read(2**20))
+    return int(size_of(path) * start.count(b"\n") / len(start)) if start else 0
+
+
 def read_leniently(
-    path: Path, written: CsvFormat, header: Sequence[str], wanted: dict[str, str], batch_rows: int
+    path: Place, written: CsvFormat, header: Sequence[str], wanted: dict[str, str], batch_rows: int
 ) -> Iterator[dict[str, list[Any]]]:
     """Yield columns of up to ``batch_rows`` records; what cannot be read as its column's kind is None.
 
@@ -127,11 +136,15 @@ def read_leniently(
     nothing = [""] * len(header)
     with _records(path, written) as records:
         while piece := [each if each and len(each) == len(header) else nothing for each in islice(records, batch_rows)]:
-            yield {name: [_entry(record[k], kind, written.decimal) for record in piece] for name, k, kind in places}
+            yield {name: [parsed(record[k], kind, written.decimal) for record in piece] for name, k, kind in places}
 
 
-def _entry(text: str, kind: str, decimal: str) -> Any:
-    """Return an entry as its column's kind, or None."""
+def parsed(text: str, kind: str, decimal: str) -> Any:
+    """Return an entry as its column's kind, or None.
+
+    >>> parsed("1,5", "number", ","), parsed("true", "truth", "."), parsed("x", "number", ".")
+    (1.5, True, None)
+    """
     if kind == "text":
         return text
     if kind == "truth":

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gibbsafe.data.files import CsvFormat, FileTable
+from gibbsafe.data.csv_text import CsvFormat
+from gibbsafe.data.directories import open_table
 from gibbsafe.data.sources import as_table, batches_of, is_table
-from gibbsafe.data.stream import count_rows
+from gibbsafe.data.stream import count_rows, expected_rows
 from gibbsafe.domains.column import Column
 from gibbsafe.errors import DomainError
 
@@ -18,7 +19,7 @@ __all__ = ["DeclaredTable"]
 
 @dataclass(frozen=True)
 class DeclaredTable:
-    """The declared columns of a file or table, in batches.
+    """The declared columns of a file, a directory or a table, in batches.
 
     ``prepared`` columns come out as models expect them: numbers after clipping and transform, levels as declared. The ``raw``
     ones are left to a model that reads them by itself, as linear models do with their features. ``others`` (a person's
@@ -34,10 +35,11 @@ class DeclaredTable:
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", as_table(self.source))
         if isinstance(self.source, str | Path):
-            object.__setattr__(self, "source", FileTable(Path(self.source), self.wanted, self.csv_format))
+            object.__setattr__(self, "source", open_table(self.source, self.wanted, self.csv_format))
         elif not is_table(self.source) and not hasattr(self.source, "batches"):
             raise DomainError(
-                f"data: must be a file, a dict of columns or a table with the Arrow C stream, not {type(self.source).__name__}"
+                "data: must be a file, a directory, a dict of columns or a table with the Arrow C stream, "
+                f"not {type(self.source).__name__}"
             )
 
     @property
@@ -49,6 +51,10 @@ class DeclaredTable:
     def count_rows(self) -> int | None:
         """Return the number of rows without decoding one, if the source can tell."""
         return count_rows(self.source)
+
+    def expected_rows(self) -> int | None:
+        """Return about how many rows there are, for a progress bar and nothing else."""
+        return expected_rows(self.source)
 
     def batches(self, on_invalid: str = "error") -> Iterator[Any]:
         """Yield record batches of the declared columns; undeclared entries are refused, or replaced by public values."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,32 +14,19 @@ import numpy as np
 
 from gibbsafe._types import Document
 from gibbsafe.data.archives import ArchiveColumn, archive_columns, is_archive
-from gibbsafe.data.csv_text import CsvFormat, count_records, delimiter_of, open_text, read_leniently
+from gibbsafe.data.csv_text import PACKED, CsvFormat, count_records, delimiter_of, guess_records, open_text, read_leniently
+from gibbsafe.data.places import Place, RemoteFile, one_line_errors, open_file, open_stream, shown
+from gibbsafe.data.prefetch import prefetched
 from gibbsafe.data.sources import readable_text
-from gibbsafe.errors import DomainError, GibbsafeError
+from gibbsafe.errors import DomainError
 
-__all__ = ["CsvFormat", "FileTable", "column_names"]
+__all__ = ["CsvFormat", "FileTable", "format_name"]
 
 BATCH_ROWS = 16_384
 MOST_ROWS = 65_536
 CSV_BLOCK = 2**23
 #: Most characters of a header that are read.
 LONGEST_LINE = 2**20
-
-
-@contextmanager
-def one_line_errors(path: Path) -> Iterator[None]:
-    """Turn what PyArrow, NumPy and the operating system raise about a file into one line, which quotes nothing of the file."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except GibbsafeError:
-        raise
-    except (pa.ArrowException, OSError, ValueError, EOFError, KeyError, LookupError, csv.Error) as error:
-        system = getattr(error, "strerror", None)  # the operating system knows the file's name, not what it holds
-        reason = str(system) if system else "damaged, or not what its name says"
-        raise DomainError(f"{path}: cannot be read ({reason})", private="" if system else str(error)[:240]) from None
 
 
 @dataclass(frozen=True)
@@ -51,11 +37,14 @@ class FileTable:
     formats have types of their own.
     """
 
-    path: Path
+    path: Place
     wanted: Mapping[str, str]
     csv_format: CsvFormat = field(default_factory=CsvFormat)
 
     def __post_init__(self) -> None:
+        if isinstance(self.path, RemoteFile):
+            _format_of(self.path)
+            return
         object.__setattr__(self, "path", Path(self.path))
         if self.path.is_dir():
             raise DomainError(f"{self.path}: is a directory, not a table")
@@ -63,13 +52,32 @@ class FileTable:
             raise DomainError(f"{self.path}: does not exist")
         _format_of(self.path)
 
+    @property
+    def shown(self) -> str:
+        """The file as messages name it."""
+        return shown(self.path)
+
     def count_rows(self) -> int:
         """Return the number of rows: from the file's own account of it, or by the line ends of a CSV file."""
         with one_line_errors(self.path):
             return _format_of(self.path).count(self)
 
+    def expected_rows(self) -> int | None:
+        """Return about how many rows there are, for a progress bar and nothing else; None if that takes a reading."""
+        with one_line_errors(self.path):
+            if _format_of(self.path) is _CSV:
+                return guess_records(self.path)
+            return _format_of(self.path).count(self)
+
     def batches(self, on_invalid: str = "error") -> Iterator[Any]:
-        """Yield record batches with the wanted columns; with ``on_invalid="replace"`` what cannot be read is missing."""
+        """Yield record batches with the wanted columns; with ``on_invalid="replace"`` what cannot be read is missing.
+
+        The next batch is read while whoever asked works on this one.
+        """
+        return prefetched(self.read(on_invalid))
+
+    def read(self, on_invalid: str) -> Generator[Any, None, None]:
+        """Yield the batches as they are read."""
         with one_line_errors(self.path):
             if on_invalid != "replace":
                 yield from _format_of(self.path).read(self)
@@ -85,15 +93,13 @@ class FileTable:
             if found != 1:
                 near = difflib.get_close_matches(name, list(present), n=3, cutoff=0.6)  # records, in a file without a header
                 hint = f"did you mean {' or '.join(map(repr, near))}?" if near and not found else ""
-                raise DomainError(f"{self.path}: column {name!r} is there {found} times, must be there once", private=hint)
+                raise DomainError(f"{self.shown}: column {name!r} is there {found} times, must be there once", private=hint)
         return list(self.wanted)
 
-
-def column_names(path: Path | str, csv_format: CsvFormat | None = None) -> list[str]:
-    """Return the names of a file's columns; not one value is looked at."""
-    table = FileTable(Path(path), {}, csv_format or CsvFormat())
-    with one_line_errors(table.path):
-        return _format_of(table.path).names(table)
+    def names(self) -> list[str]:
+        """Return the names of all columns; not one value is looked at."""
+        with one_line_errors(self.path):
+            return _format_of(self.path).names(self)
 
 
 # -- CSV ------------------------------------------------------------------------------------------------------------------
@@ -113,7 +119,7 @@ def _csv_names(table: FileTable) -> list[str]:
         except UnicodeDecodeError:
             header = _lenient_header(table, delimiter)
     if not header or any("\0" in name for name in header):
-        raise DomainError(f"{table.path}: empty, or not a text table; a CSV file begins with a line of column names")
+        raise DomainError(f"{table.shown}: empty, or not a text table; a CSV file begins with a line of column names")
     return header
 
 
@@ -122,7 +128,7 @@ def _lenient_header(table: FileTable, delimiter: str) -> list[str] | None:
     with open_text(table.path, table.csv_format, errors="replace") as text:
         header = next(csv.reader(_bounded_lines(text), delimiter=delimiter), None)
     if header and any("\ufffd" in name for name in header):
-        raise DomainError(f"{table.path}: not {table.csv_format.encoding} text; declare its encoding under [csv]")
+        raise DomainError(f"{table.shown}: not {table.csv_format.encoding} text; declare its encoding under [csv]")
     return header
 
 
@@ -154,7 +160,7 @@ def _read_csv(table: FileTable) -> Iterator[Any]:
     yield _no_rows(schema, names)
     try:
         reader = arrow_csv.open_csv(
-            str(table.path),
+            open_stream(table.path),
             arrow_csv.ReadOptions(block_size=CSV_BLOCK, encoding=table.csv_format.encoding, use_threads=False),
             arrow_csv.ParseOptions(delimiter=delimiter_of(table.path, table.csv_format), newlines_in_values=True),
             arrow_csv.ConvertOptions(
@@ -170,7 +176,7 @@ def _read_csv(table: FileTable) -> Iterator[Any]:
         if "Empty CSV file" in str(error):  # a header and nothing else
             return
         what, text = _public_reason(str(error), header), " ".join(str(error).split())[:240]
-        raise DomainError(f"{table.path}: {what}; clean the table or use on_invalid='replace'", private=text) from None
+        raise DomainError(f"{table.shown}: {what}; clean the table or use on_invalid='replace'", private=text) from None
 
 
 def _public_reason(message: str, header: list[str]) -> str:
@@ -186,18 +192,20 @@ def _public_reason(message: str, header: list[str]) -> str:
 # -- Parquet and Arrow ----------------------------------------------------------------------------------------------------
 
 
-def _magic(path: Path, length: int = 6) -> bytes:
-    with path.open("rb") as file:
-        return file.read(length)
+def _magic(place: Place, length: int = 6) -> bytes:
+    with open_file(place) as file:
+        return bytes(file.read(length))
 
 
 def _parquet(table: FileTable) -> Any:
     from pyarrow import parquet
 
     if _magic(table.path, 4) != b"PAR1":
-        raise DomainError(f"{table.path}: not a Parquet file, whatever its name says")
-    # A buffered reader fetches column chunks piece by piece, so that one huge row group does not fill the memory.
-    return parquet.ParquetFile(str(table.path), buffer_size=2**20, pre_buffer=False)
+        raise DomainError(f"{table.shown}: not a Parquet file, whatever its name says")
+    # A buffered reader fetches column chunks piece by piece, so that one huge row group does not fill the memory; from an object
+    # store, where every piece is a request, those of a row group are fetched together.
+    remote = isinstance(table.path, RemoteFile)
+    return parquet.ParquetFile(open_file(table.path), buffer_size=0 if remote else 2**20, pre_buffer=remote)
 
 
 def _read_parquet(table: FileTable) -> Iterator[Any]:
@@ -226,12 +234,14 @@ def _parquet_names(table: FileTable) -> list[str]:
 
 
 def _read_arrow(table: FileTable) -> Iterator[Any]:
-    from pyarrow import ipc, memory_map
+    from pyarrow import ipc
 
-    with memory_map(str(table.path)) as source:
+    with open_file(table.path, mapped=True) as source:
         if _magic(table.path) == b"ARROW1":
-            file = ipc.open_file(source)
-            names, schema = table.check(file.schema.names), file.schema
+            schema = ipc.open_file(source).schema
+            names = table.check(schema.names)
+            chosen = ipc.IpcReadOptions(included_fields=sorted(map(schema.names.index, names)))
+            file = ipc.open_file(source, options=chosen)
             batches: Iterator[Any] = (file.get_batch(k) for k in range(file.num_record_batches))
         else:
             stream = ipc.open_stream(source)
@@ -259,9 +269,9 @@ def _require_sound(column: Any) -> None:
 
 
 def _arrow_rows(table: FileTable) -> int:
-    from pyarrow import ipc, memory_map
+    from pyarrow import ipc
 
-    with memory_map(str(table.path)) as source:
+    with open_file(table.path, mapped=True) as source:
         if _magic(table.path) == b"ARROW1":
             file = ipc.open_file(source)
             return sum(file.get_batch(k).num_rows for k in range(file.num_record_batches))
@@ -269,9 +279,9 @@ def _arrow_rows(table: FileTable) -> int:
 
 
 def _arrow_names(table: FileTable) -> list[str]:
-    from pyarrow import ipc, memory_map
+    from pyarrow import ipc
 
-    with memory_map(str(table.path)) as source:
+    with open_file(table.path, mapped=True) as source:
         opened = ipc.open_file(source) if _magic(table.path) == b"ARROW1" else ipc.open_stream(source)
         return list(opened.schema.names)
 
@@ -281,6 +291,8 @@ def _arrow_names(table: FileTable) -> list[str]:
 
 def _numpy_columns(table: FileTable) -> Document:
     """Return a NumPy file's columns: fields of a structured array, arrays of an archive, or a matrix in the study's order."""
+    if isinstance(table.path, RemoteFile):
+        raise DomainError(f"{table.shown}: NumPy files are read on this machine only; copy it, or write Parquet")
     if is_archive(table.path):
         return archive_columns(table.path, table.wanted)
     loaded = np.load(table.path, mmap_mode="r", allow_pickle=False)
@@ -288,7 +300,7 @@ def _numpy_columns(table: FileTable) -> Document:
         return {name: loaded[name] for name in loaded.dtype.names}
     if loaded.ndim != 2 or (table.wanted and loaded.shape[1] != len(table.wanted)):
         found = f"{loaded.shape[1]} columns" if loaded.ndim == 2 else f"{loaded.ndim} axes"
-        raise DomainError(f"{table.path}: {found}, but {len(table.wanted)} columns are declared, in that order")
+        raise DomainError(f"{table.shown}: {found}, but {len(table.wanted)} columns are declared, in that order")
     names = list(table.wanted) or [f"x{k}" for k in range(loaded.shape[1])]
     return {name: loaded[:, k] for k, name in enumerate(names)}
 
@@ -297,7 +309,7 @@ def _numpy_rows(table: FileTable) -> int:
     columns = _numpy_columns(table)
     lengths = {columns[name].shape for name in table.check(list(columns))}
     if len(lengths) != 1 or len(next(iter(lengths))) != 1:
-        raise DomainError(f"{table.path}: all columns must be of one length", private=f"they have shapes {sorted(lengths)}")
+        raise DomainError(f"{table.shown}: all columns must be of one length", private=f"they have shapes {sorted(lengths)}")
     return int(next(iter(lengths))[0])
 
 
@@ -348,10 +360,20 @@ FORMATS = {
 }
 
 
-def _format_of(path: Path) -> _Format:
+def _format_of(path: Place) -> _Format:
     """Return how to read a file, by its name."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    last = suffixes[-2] if len(suffixes) > 1 and suffixes[-1] in (".gz", ".bz2", ".zst") else suffixes[-1] if suffixes else ""
+    last = suffixes[-2] if len(suffixes) > 1 and suffixes[-1] in PACKED else suffixes[-1] if suffixes else ""
     if last not in FORMATS:
-        raise DomainError(f"{path}: unknown kind of table; files end in {', '.join(FORMATS)}")
+        raise DomainError(f"{shown(path)}: unknown kind of table; files end in {', '.join(FORMATS)}")
     return FORMATS[last]
+
+
+def format_name(path: Place) -> str:
+    """Return the kind of table that a file's name says it is; refuse others.
+
+    >>> format_name(Path("part-0.csv.gz"))
+    '.csv'
+    """
+    found = _format_of(path)
+    return next(suffix for suffix, each in FORMATS.items() if each is found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,7 +16,7 @@ from gibbsafe.data.sparse import dense_pieces, has_sparse_rows
 from gibbsafe.data.spool import DEFAULT_MEMORY, Spool
 from gibbsafe.errors import DomainError
 
-__all__ = ["check_count", "count_rows", "encode_records", "persons_of"]
+__all__ = ["check_count", "count_rows", "encode_records", "expected_rows", "persons_of"]
 
 #: Most rows of a piece, and the share of the memory limit that its numbers may take.
 MOST_ROWS = 65_536
@@ -24,11 +24,19 @@ PIECE_SHARE = 1 / 128
 
 
 def encode_records(
-    model: Encoder, data: object, options: EncodingOptions, *, unit: Unit, persons: object = None, memory: int | None = None
+    model: Encoder,
+    data: object,
+    options: EncodingOptions,
+    *,
+    unit: Unit,
+    persons: object = None,
+    memory: int | None = None,
+    advance: Callable[[int], None] | None = None,
 ) -> RowBlocks:
     """Return encoded records: arrays at once, tables and sparse rows piece by piece, beyond the memory limit in a file.
 
-    Encoding works row by row, so the result is the same whatever the pieces are. Every row passes the `Census`.
+    Encoding works row by row, so the result is the same whatever the pieces are. Every row passes the `Census`. After each piece
+    ``advance`` is told its rows, for a progress bar.
     """
     census = Census(unit, options.on_invalid)
     sparse = has_sparse_rows(data)
@@ -47,6 +55,8 @@ def encode_records(
             raise DomainError(str(error), private=f"in rows {total} to {last - 1}" if total else "") from None
         spool.add(block)
         total = last
+        if advance is not None:
+            advance(rows)
     census.close()
     return spool.finish()
 
@@ -70,6 +80,12 @@ def count_rows(data: object) -> int | None:
             return int(getattr(data, name))
     shape = getattr(data, "shape", None)
     return int(shape[0]) if isinstance(shape, tuple) and shape and isinstance(shape[0], int) else None
+
+
+def expected_rows(data: object) -> int | None:
+    """Return about how many rows there are, for a progress bar and nothing else: it may depend on what records look like."""
+    told = getattr(data, "expected_rows", None)
+    return told() if callable(told) else count_rows(data)
 
 
 def check_count(data: object, unit: Unit) -> None:

@@ -14,14 +14,14 @@ from gibbsafe.data.census import Unit
 from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import as_table, require_readable
-from gibbsafe.data.stream import check_count, encode_records
+from gibbsafe.data.stream import check_count, encode_records, expected_rows
 from gibbsafe.errors import DomainError, PremiseError, guarded, showing_values
 from gibbsafe.planning import Plan
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.protocols import Posterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency
-from gibbsafe.progress import Progress, sampling_bar
+from gibbsafe.progress import Progress, counting_bar, sampling_bar
 from gibbsafe.randomness import use
 from gibbsafe.release.certificate import certify
 from gibbsafe.release.releases import CuratorDiagnostics, Release
@@ -90,7 +90,8 @@ def release(
         on_invalid: ``"error"`` refuses NaN, infinities and unknown labels; ``"replace"`` puts public values in their place.
         storage: ``"float64"`` or ``"float32"``, how encoded rows are kept; products are always taken in float64.
         generator: a seeded generator for tests, which marks the certificate; None for secure randomness.
-        progress: True, False, or a function to call; by default a bar if stderr is a terminal.
+        progress: True, False, or a function to call while sampling; by default bars of rows read and of draws if stderr is a
+            terminal.
         memory: how many bytes encoded rows of a table may take; beyond it they are kept in a file without a name.
         show_values: let refusals name values, rows and counts of the data: for the curator's eyes only.
         untrusted: whoever wrote the plan is not trusted with refusals (docs/trust.md): invalid entries are always replaced, and
@@ -116,7 +117,7 @@ def release(
     if randomness == "seeded" and isinstance(ledger, Guarded):
         ledger.refuse_seeded()
     with showing_values(show_values):
-        read = _Reading(plan, data, options, persons, memory)
+        read = _Reading(plan, data, options, persons, memory, False if callable(progress) else progress)
         blocks, charge = read.after_charging(ledger) if untrusted else read.before_charging(ledger)
         with sampling_bar(progress, sum(stage.draws for stage in plan.stages)) as report:
             made = guarded(lambda: carried_out(plan, blocks, random, report), "sampling: failed, a charge stands", trusted=())
@@ -177,6 +178,7 @@ class _Reading:
     options: EncodingOptions
     persons: object
     memory: int | None
+    progress: bool | None = False
 
     @property
     def unit(self) -> Unit:
@@ -184,7 +186,10 @@ class _Reading:
         return Unit(self.plan.rows_per_person, self.plan.n if self.plan.adjacency == Adjacency.REPLACE_ONE else None)
 
     def _encoded(self) -> RowBlocks:
-        return blocks_of(self.plan, self.data, self.options, self.unit, persons=self.persons, memory=self.memory)
+        shown = self.progress if hasattr(self.data, "batches") else False  # arrays are encoded at once
+        with counting_bar(shown, expected_rows(self.data) if shown is not False else None, "reading rows") as advance:
+            read = {"persons": self.persons, "memory": self.memory, "advance": advance}
+            return blocks_of(self.plan, self.data, self.options, self.unit, **read)
 
     def before_charging(self, ledger: Ledger | None) -> tuple[RowBlocks, object]:
         """Read, then charge: what is refused costs nothing."""
@@ -198,11 +203,9 @@ class _Reading:
         return guarded(self._encoded, "data: cannot be read"), charge
 
 
-def blocks_of(
-    plan: Plan, data: object, options: EncodingOptions, unit: Unit, *, persons: object = None, memory: int | None = None
-) -> RowBlocks:
-    """Return records as the samplers of this plan see them: for releases and audits alike."""
-    blocks = encode_records(plan.model, data, options, unit=unit, persons=persons, memory=memory)
+def blocks_of(plan: Plan, data: object, options: EncodingOptions, unit: Unit, **read: Any) -> RowBlocks:
+    """Return records as the samplers of this plan see them, read as `encode_records` is told: for releases and audits alike."""
+    blocks = encode_records(plan.model, data, options, unit=unit, **read)
     sampler = SAMPLERS.get(plan.sampler)
     merged = sampler is None or sampler.posterior is GibbsPosterior  # which counts weighted rows
     return merge_identical(blocks) if merged else blocks
