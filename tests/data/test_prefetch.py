@@ -34,7 +34,7 @@ def test_items_come_in_order_and_one_ahead():
 
 def test_errors_are_raised_where_their_items_would_come_and_show_what_they_may():
     made = []
-    with pytest.raises(DomainError, match="^broken$"):
+    with pytest.raises(DomainError, match=r"^broken$"):
         list(prefetched(numbers(made, 5, fail_at=3)))
     assert made == [0, 1, 2, "closed"]
     with showing_values(), pytest.raises(DomainError, match="at 3"):

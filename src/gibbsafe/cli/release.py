@@ -58,11 +58,9 @@ def release(
 
     `gibbsafe release study.toml --data table.csv --out release.json`
 
-    `gibbsafe release study.toml --data table.parquet --memory 500MB --ledger ledger.db#clinic`
+    `gibbsafe release study.toml --data s3://bucket/visits --memory 500MB --ledger ledger.db#clinic`
 
     `gibbsafe release study.toml --data table.csv --no-ledger`
-
-    `gibbsafe release study.toml --data s3://bucket/visits --ledger ledger.db#clinic`
 
     `gibbsafe release theirs.toml --data table.csv --untrusted-study --ledger ledger.db#clinic`
     """
