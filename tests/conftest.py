@@ -1,8 +1,14 @@
-"""Hypothesis runs the same examples everywhere, and reads no clock on a shared machine; commands run as the shell would."""
+"""Hypothesis runs the same examples everywhere, and reads no clock on a shared machine; commands run as the shell would.
+
+Tests run side by side: a release in one of them has one worker, unless the test names more.
+"""
+
+import os
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+os.environ.setdefault("GIBBSAFE_WORKERS", "1")
 settings.register_profile(
     "gibbsafe", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -236,3 +236,12 @@ def test_counted_records_give_the_same_potential():
     first, second = (GibbsPosterior(data, LogisticLoss(), 0.7, 1.0, 0.0) for data in (Blocks(rows), counted))
     np.testing.assert_allclose(first.values(thetas), second.values(thetas), rtol=1e-12)
     np.testing.assert_allclose(first.gradients(thetas), second.gradients(thetas), rtol=1e-12)
+
+
+def test_records_that_are_kept_rather_than_summed_are_kept_as_often_as_they_occur():
+    model = gs.models.WelschLocation(bounds=(-2.0, 2.0))
+    plan = gs.plan(model, gs.Budget(1.0), n=10, adjacency="replace-one")
+    plain = Blocks(np.repeat([[0.5], [-1.0]], [9, 1], axis=0))
+    posteriors = [model.posterior(each, plan.stages[0], np.zeros(1)) for each in (plain, count_repeats(plain))]
+    points = np.linspace(-2, 2, 9)[:, None]
+    np.testing.assert_allclose(*(each.values(points) for each in posteriors), rtol=1e-12)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from gibbsafe.data.blocks import DEFAULT_BLOCK_ROWS, BlockFunction, Blocks, RowBlocks
+from gibbsafe.data.sums import added
 
 __all__ = ["RepeatedRecords", "count_repeats"]
 
@@ -41,9 +43,7 @@ class RepeatedRecords:
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
         """Sum of ``function(rows, targets)`` over all records."""
         parts = [record.reduce(function, block_rows) for record in self.records]
-        return tuple(
-            sum(times * each for times, each in zip(self.counts, column, strict=True)) for column in zip(*parts, strict=True)
-        )
+        return reduce(added, (tuple(times * part for part in each) for times, each in zip(self.counts, parts, strict=True)))
 
 
 def count_repeats(blocks: RowBlocks) -> RowBlocks:

@@ -42,6 +42,7 @@ def release(
     sign: Annotated[Path | None, typer.Option(help="Sign the release with this private key.")] = None,
     memory: Annotated[str | None, typer.Option(help="Room for encoded rows, like 500MB; beyond it they wait on disk.")] = None,
     storage: Annotated[str, typer.Option(help="float64, or float32 for half the memory.")] = "float64",
+    workers: Annotated[int | None, typer.Option(help="Threads that share the work; by default all cores. Same result.")] = None,
     untrusted_study: UntrustedOption = False,
     show_values: ShowValuesOption = False,
     clipping: Annotated[bool, typer.Option("--clipping", help="Count clipped values on stderr: for the curator only.")] = False,
@@ -83,7 +84,7 @@ def release(
     counts = _clipped(loaded, data) if clipping else ""
     deferred = _deferred(account, key=key, reason=reason, dataset=named, signer=signer.key_id)
     shown = {"progress": False if quiet or as_json else None, "show_values": show_values, "untrusted": untrusted_study}
-    read = {"persons": loaded.person_column, "storage": storage, "memory": room}
+    read = {"persons": loaded.person_column, "storage": storage, "memory": room, "workers": workers}
     released = signer.sign(planned.release(table, ledger=deferred, **read, **shown))
     _write(released, out, deferred, force=force)
     _tell(released, out, deferred, counts, as_json=as_json, quiet=quiet)

@@ -1,27 +1,22 @@
 """Every pass over records is a reduction over row blocks.
 
-Samplers never see more than `RowBlocks`: a number of rows, a width, and `reduce`. Arrays in memory (`Blocks`) and files that
-are streamed block by block differ only in who holds the blocks.
+Samplers never see more than `RowBlocks`: a number of rows, a width, and `reduce`. Arrays in memory (`Blocks`), files that are
+streamed and clusters differ only in who holds the rows; how their sums are added is said in `gibbsafe.data.sums`, once for all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe import _validate
 from gibbsafe._types import Floats, Values
+from gibbsafe.data.sums import CHUNK_ROWS, BlockFunction, RowFunction, each_row, sum_of_chunks
 from gibbsafe.errors import DomainError
 
-__all__ = ["BlockFunction", "Blocks", "RowBlocks", "add_up", "beside_of", "weights_of"]
-
-Part: TypeAlias = Floats | float
-#: What one block contributes: rows (float64) of the block and what stands beside them (`beside_of`) in, arrays or floats out.
-BlockFunction: TypeAlias = Callable[[Floats, Floats | None], tuple[Part, ...]]
+__all__ = ["DEFAULT_BLOCK_ROWS", "BlockFunction", "Blocks", "RowBlocks", "beside_of", "targets_of", "weights_of"]
 
 DEFAULT_BLOCK_ROWS = 4096
 
@@ -58,9 +53,9 @@ class Blocks:
     ``None`` for margin losses, whose rows are y_i z_i. ``weights`` (n,) says how many identical records each row stands for
     (whole numbers, exact in float64; see `gibbsafe.data.compression`), or is ``None`` where each stands for itself.
 
-    Guarantees: blocks are visited in order and summed from left to right, so a reduction is reproducible bit for bit for a
-    given block size; float32 rows are widened block by block before the function sees them; with no rows at all the function is
-    called once, on an empty block, so a sum over nothing still has its shape.
+    Guarantees: a reduction is the same bit by bit for a given block size, however many workers took part (`sum_of_chunks`);
+    float32 rows are widened block by block before the function sees them; with no rows at all the function is called once, on
+    an empty block, so a sum over nothing still has its shape.
 
     >>> blocks = Blocks(np.arange(6.0).reshape(3, 2))
     >>> blocks.reduce(lambda rows, targets: (rows.sum(axis=0), float(len(rows))), block_rows=2)
@@ -117,13 +112,16 @@ class Blocks:
 
         The function's own arrays are never written to: the first block's are copied and the others added to the copies.
         """
-        return add_up(function, self._blocks(block_rows), block_rows)
+        return sum_of_chunks(function, self._chunk, len(self.rows), block_rows)
 
-    def _blocks(self, block_rows: int) -> Iterator[tuple[Any, Floats | None]]:
-        beside = beside_of(self.targets, self.weights)
-        for start in range(0, max(len(self.rows), 1), block_rows):
-            part = slice(start, start + block_rows)
-            yield self.rows[part], None if beside is None else beside[part]
+    def each_row(self, function: RowFunction) -> Floats:
+        """Return one number for every row, in their order: ``function(rows, beside)`` sees some of them at a time."""
+        return each_row(function, self._chunk, len(self.rows))
+
+    def _chunk(self, first: int) -> tuple[Values, Floats | None]:
+        part = slice(first, first + CHUNK_ROWS)
+        targets, weights = (None if each is None else each[part] for each in (self.targets, self.weights))
+        return self.rows[part], beside_of(targets, weights)
 
 
 def beside_of(targets: Floats | None, weights: Floats | None) -> Floats | None:
@@ -142,15 +140,8 @@ def weights_of(beside: Floats | None) -> Floats | float:
     return 1.0 if beside is None or beside.ndim == 1 else beside[:, 0]
 
 
-def add_up(function: BlockFunction, blocks: Iterator[tuple[Any, Floats | None]], block_rows: int) -> tuple[Any, ...]:
-    """Sum ``function`` over blocks from left to right, each widened to float64 first unless it holds codes."""
-    _validate.count("block_rows", block_rows)
-    totals: list[Part] | None = None
-    for rows, targets in blocks:
-        parts = function(rows if rows.dtype.kind == "i" else rows.astype(np.float64, copy=False), targets)
-        if totals is None:
-            totals = [np.array(part) if isinstance(part, np.ndarray) else part for part in parts]
-        else:
-            for index, part in enumerate(parts):
-                totals[index] += part  # in place for arrays
-    return tuple(totals or ())
+def targets_of(beside: Floats | None) -> Floats | None:
+    """Return responses, without the weights that may stand before them."""
+    if beside is None or beside.ndim == 1:
+        return beside
+    return beside[:, 1] if beside.shape[1] > 1 else None

@@ -18,13 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gibbsafe._types import Values
-from gibbsafe.data.blocks import DEFAULT_BLOCK_ROWS, BlockFunction, Blocks, RowBlocks, add_up
+from gibbsafe.data.blocks import DEFAULT_BLOCK_ROWS, BlockFunction, Blocks, RowBlocks
+from gibbsafe.data.sums import CHUNK_ROWS, sum_of_chunks
 from gibbsafe.errors import GibbsafeError
 
 __all__ = ["DEFAULT_MEMORY", "SpilledBlocks", "Spool"]
 
-#: How much is read at a time, in bytes: several blocks of a reduction.
-READ_BYTES = 2**22
 #: The memory limit, in bytes, of whoever names none, so that nothing fills a machine's memory by itself.
 DEFAULT_MEMORY = 2**32
 #: Share of the memory limit that encoded rows may take before they go to the file.
@@ -96,7 +95,7 @@ class SpilledBlocks:
 
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
         """Sum of ``function(rows, targets)`` over consecutive blocks of at most ``block_rows`` rows."""
-        return add_up(function, self._blocks(block_rows), block_rows)
+        return sum_of_chunks(function, self._chunk, self.n_rows, block_rows)
 
     def take(self, records: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
         """Return rows and targets of these records, each read by itself."""
@@ -108,16 +107,11 @@ class SpilledBlocks:
                 targets[k] = self.targets.read(np.dtype(np.float64), record, 1)[0]
         return rows.astype(np.float64, copy=False), targets
 
-    def _blocks(self, block_rows: int) -> Iterator[tuple[Any, Any]]:
-        """Yield (rows, targets) of every block; several blocks are read at once."""
-        per_read = max(1, READ_BYTES // (self.dtype.itemsize * self.width * block_rows)) * block_rows
-        for first in range(0, max(self.n_rows, 1), per_read):
-            held = min(per_read, self.n_rows - first)
-            rows = self.rows.read(self.dtype, first * self.width, held * self.width).reshape(held, self.width)
-            targets = None if self.targets is None else self.targets.read(np.dtype(np.float64), first, held)
-            for start in range(0, max(held, 1), block_rows):
-                part = slice(start, start + block_rows)
-                yield rows[part], None if targets is None else targets[part]
+    def _chunk(self, first: int) -> tuple[Values, Any]:
+        """Read the rows of one chunk, and their targets."""
+        held = min(CHUNK_ROWS, self.n_rows - first)
+        rows = self.rows.read(self.dtype, first * self.width, held * self.width).reshape(held, self.width)
+        return rows, None if self.targets is None else self.targets.read(np.dtype(np.float64), first, held)
 
 
 @contextmanager

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from gibbsafe import _validate
-from gibbsafe._types import Floats
+from gibbsafe._types import AnyFloats, Floats
 from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.errors import DomainError, ParameterError
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.weighted import WeightedLoss
 from gibbsafe.posteriors.protocols import Posterior
 
-__all__ = ["GibbsPosterior"]
+__all__ = ["ROWS_FOR_ONE_CHAIN", "GibbsPosterior", "total_and_gradient"]
 
 
 #: A block's predictor, slopes and scratch fit in a core's own cache, its rows in the shared one.
@@ -116,29 +117,22 @@ class GibbsPosterior(Posterior):
         """Σ_i f(z_iᵀθ, y_i) for each row of ``thetas``, in double precision; `rounding` bounds the error."""
         thetas = np.ascontiguousarray(thetas, dtype=np.float64)
         if len(thetas) == 1:
-            theta = thetas[0]
-            (total,) = self.data.reduce(lambda rows, y: (self.loss.total(rows @ theta, y),), ROWS_FOR_ONE_CHAIN)
+            (total,) = self.data.reduce(partial(_totals, self.loss, thetas[0]), ROWS_FOR_ONE_CHAIN)
         else:
             columns = np.ascontiguousarray(thetas.T)
-            (total,) = self.data.reduce(lambda rows, y: (self.loss.total(rows @ columns, y),), _rows_for(len(thetas)))
+            (total,) = self.data.reduce(partial(_totals, self.loss, columns), _rows_for(len(thetas)))
         return np.atleast_1d(total)
 
     def rough_loss_totals(self, thetas: Floats) -> Floats:
         """Σ_i f(z_iᵀθ, y_i) for each row of ``thetas`` in single precision: an estimate at a third of the cost of `values`."""
         columns = np.ascontiguousarray(thetas.T, dtype=np.float32)
-        loss = self.loss
-
-        def block(rows: Floats, y: Floats | None) -> tuple[Floats]:
-            single = None if y is None else y.astype(np.float32)
-            return (loss.total(rows.astype(np.float32) @ columns, single).astype(np.float64),)
-
         # Short blocks: a single-precision sum of b terms may err by b units, and `screen.rough_error` counts on b ≤ 256.
-        (total,) = self.data.reduce(block, min(256, _rows_for(len(thetas))))
+        (total,) = self.data.reduce(partial(_rough_totals, self.loss, columns), min(256, _rows_for(len(thetas))))
         return np.asarray(total)
 
     def gradient(self, theta: Floats) -> Floats:
         """∇U(θ)."""
-        (total,) = self.data.reduce(lambda rows, y: (self.loss.gradient(rows, theta, y),), ROWS_FOR_ONE_CHAIN)
+        (total,) = self.data.reduce(partial(_gradient, self.loss, theta), ROWS_FOR_ONE_CHAIN)
         return np.asarray(self.inverse_temperature * total + self.prior_precision * (theta - self.prior_centre))
 
     def gradients(self, thetas: Floats) -> Floats:
@@ -146,34 +140,54 @@ class GibbsPosterior(Posterior):
         if len(thetas) == 1:
             return self.gradient(thetas[0])[None]
         columns = np.ascontiguousarray(thetas.T)
-        slope = self.loss.slope
-        (total,) = self.data.reduce(lambda rows, y: (slope(rows @ columns, y).T @ rows,), _rows_for(len(thetas)))
+        (total,) = self.data.reduce(partial(_gradients, self.loss, columns), _rows_for(len(thetas)))
         return np.asarray(self.inverse_temperature * total + self.prior_precision * (thetas - self.prior_centre))
 
     def value_and_gradient(self, theta: Floats) -> tuple[float, Floats]:
         """U(θ) and ∇U(θ) in one pass."""
-
-        def block(rows: Floats, y: Floats | None) -> tuple[Floats, Floats]:
-            total, slope = self.loss.total_and_slope(rows @ theta, y)
-            return total, slope @ rows
-
-        total, gradient = self.data.reduce(block, ROWS_FOR_ONE_CHAIN)
+        total, gradient = self.data.reduce(partial(total_and_gradient, self.loss, theta), ROWS_FOR_ONE_CHAIN)
         prior_slope = self.prior_precision * (theta - self.prior_centre)
         value = self.inverse_temperature * float(total) + float(self.prior_values(theta[None])[0])
         return value, self.inverse_temperature * gradient + prior_slope
 
     def value_gradient_hessian(self, theta: Floats) -> tuple[float, Floats, Floats]:
         """U(θ), ∇U(θ) and ∇²U(θ) in one pass."""
-
-        def block(rows: Floats, y: Floats | None) -> tuple[Floats, Floats, Floats]:
-            predictor = rows @ theta
-            total, slope = self.loss.total_and_slope(predictor, y)
-            shrunk = rows * np.sqrt(self.loss.curvature(predictor, y))[:, None]
-            return total, slope @ rows, shrunk.T @ shrunk  # a symmetric product, at half the price of a general one
-
-        total, gradient, hessian = self.data.reduce(block, ROWS_FOR_HESSIAN)
+        total, gradient, hessian = self.data.reduce(partial(_total_gradient_hessian, self.loss, theta), ROWS_FOR_HESSIAN)
         prior_slope = self.prior_precision * (theta - self.prior_centre)
         value = self.inverse_temperature * float(total) + float(self.prior_values(theta[None])[0])
         hessian = self.inverse_temperature * hessian
         hessian[np.diag_indices_from(hessian)] += self.prior_precision
         return value, self.inverse_temperature * gradient + prior_slope, hessian
+
+
+# What a block contributes to each pass.
+
+
+def _totals(loss: Loss, columns: Floats, rows: Floats, y: Floats | None) -> tuple[Floats]:
+    return (loss.total(rows @ columns, y),)
+
+
+def _rough_totals(loss: Loss, columns: AnyFloats, rows: Floats, y: Floats | None) -> tuple[Floats]:
+    single = None if y is None else y.astype(np.float32)
+    return (loss.total(rows.astype(np.float32) @ columns, single).astype(np.float64),)
+
+
+def _gradient(loss: Loss, theta: Floats, rows: Floats, y: Floats | None) -> tuple[Floats]:
+    return (loss.gradient(rows, theta, y),)
+
+
+def _gradients(loss: Loss, columns: Floats, rows: Floats, y: Floats | None) -> tuple[Floats]:
+    return (loss.slope(rows @ columns, y).T @ rows,)
+
+
+def total_and_gradient(loss: Loss, theta: Floats, rows: Floats, y: Floats | None) -> tuple[Floats, Floats]:
+    """Return the losses of a block at one point and their gradient."""
+    total, slope = loss.total_and_slope(rows @ theta, y)
+    return total, slope @ rows
+
+
+def _total_gradient_hessian(loss: Loss, theta: Floats, rows: Floats, y: Floats | None) -> tuple[Floats, Floats, Floats]:
+    predictor = rows @ theta
+    total, slope = loss.total_and_slope(predictor, y)
+    shrunk = rows * np.sqrt(loss.curvature(predictor, y))[:, None]
+    return total, slope @ rows, shrunk.T @ shrunk  # a symmetric product, at half the price of a general one

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -33,12 +35,12 @@ class JointPosterior(GibbsPosterior):
     def loss_totals(self, thetas: Floats) -> Floats:
         """Σ_i f(z_iᵀΘ, y_i) for each row of ``thetas``."""
         points = np.ascontiguousarray(thetas, dtype=np.float64)
-        (total,) = self.data.reduce(lambda rows, y: (self.loss.totals(rows, points, _given(y)),), self._rows(len(points)))
+        (total,) = self.data.reduce(partial(_part, self.loss.totals, points), self._rows(len(points)))
         return np.asarray(total)
 
     def gradients(self, thetas: Floats) -> Floats:
         """∇U at each row of ``thetas`` (k, p)."""
-        (total,) = self.data.reduce(lambda rows, y: (self.loss.gradients(rows, thetas, _given(y)),), self._rows(len(thetas)))
+        (total,) = self.data.reduce(partial(_part, self.loss.gradients, thetas), self._rows(len(thetas)))
         return np.asarray(self.inverse_temperature * total + self.prior_precision * (thetas - self.prior_centre))
 
     def value_and_gradient(self, theta: Floats) -> tuple[float, Floats]:
@@ -47,11 +49,13 @@ class JointPosterior(GibbsPosterior):
 
     def value_gradient_hessian(self, theta: Floats) -> tuple[float, Floats, Floats]:
         """U(θ), ∇U(θ) and ∇²U(θ)."""
-        (bent,) = self.data.reduce(lambda rows, y: (self.loss.hessian(rows, theta, _given(y)),), self._rows(1))
+        (bent,) = self.data.reduce(partial(_part, self.loss.hessian, theta), self._rows(1))
         value, gradient = self.value_and_gradient(theta)
         return value, gradient, np.asarray(self.inverse_temperature * bent + np.diag(self.prior_precision))
 
 
-def _given(beside: Floats | None) -> Floats:
-    """Return targets, which such records always have; none of no records."""
-    return np.empty(0) if beside is None else beside
+def _part(
+    method: Callable[[Floats, Floats, Floats], Floats], points: Floats, rows: Floats, beside: Floats | None
+) -> tuple[Floats]:
+    """What a block contributes by one of the loss's methods; there are targets, but of no records."""
+    return (method(rows, points, np.empty(0) if beside is None else beside),)

@@ -15,6 +15,7 @@ from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import as_table, require_readable
 from gibbsafe.data.stream import check_count, encode_records, expected_rows
+from gibbsafe.data.sums import working
 from gibbsafe.errors import DomainError, PremiseError, guarded, showing_values
 from gibbsafe.planning import Plan
 from gibbsafe.posteriors.gibbs import GibbsPosterior
@@ -76,6 +77,7 @@ def release(
     generator: np.random.Generator | None = None,
     progress: bool | Progress | None = None,
     memory: int | None = None,
+    workers: int | None = None,
     show_values: bool = False,
     untrusted: bool = False,
     weights: None = None,
@@ -93,6 +95,8 @@ def release(
         progress: True, False, or a function to call while sampling; by default bars of rows read and of draws if stderr is a
             terminal.
         memory: how many bytes encoded rows of a table may take; beyond it they are kept in a file without a name.
+        workers: how many threads share every pass over the records, by default as many as this process may use cores; the
+            release is the same, bit for bit, for any number of them.
         show_values: let refusals name values, rows and counts of the data: for the curator's eyes only.
         untrusted: whoever wrote the plan is not trusted with refusals (docs/trust.md): invalid entries are always replaced, and
             the ledger is charged before any record is decoded. A wrong number of records is refused before the charge, by
@@ -116,7 +120,7 @@ def release(
     random, randomness = use(generator)
     if randomness == "seeded" and isinstance(ledger, Guarded):
         ledger.refuse_seeded()
-    with showing_values(show_values):
+    with showing_values(show_values), working(workers):
         read = _Reading(plan, data, options, persons, memory, False if callable(progress) else progress)
         blocks, charge = read.after_charging(ledger) if untrusted else read.before_charging(ledger)
         with sampling_bar(progress, sum(stage.draws for stage in plan.stages)) as report:

@@ -17,13 +17,16 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from gibbsafe import _validate
 from gibbsafe._types import Floats
 from gibbsafe.data.blocks import weights_of
+from gibbsafe.data.sums import Largest
 from gibbsafe.errors import GibbsafeError, ParameterError
+from gibbsafe.losses.base import Loss
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.progress import Progress
 from gibbsafe.samplers.diagnostics import Diagnostics
@@ -56,15 +59,9 @@ class _Line:
     @classmethod
     def at(cls, posterior: GibbsPosterior, origin: float, centre: float, scale: float) -> _Line:
         """The line around a centre, in one pass for the sums that bound rounding and one for the slope there."""
-        loss, theta = posterior.loss, np.array([centre])
-
-        def block(rows: Floats, y: Floats | None) -> tuple[Floats]:
-            value, size = np.abs(loss.value(rows[:, 0] * centre, y)), np.abs(rows[:, 0])
-            return (np.array([value.sum(), np.sum(weights_of(y) * size), size.max(initial=0.0)]),)
-
-        losses, row_norms, largest = (
-            float(each) for each in posterior.data.reduce(block)[0]
-        )  # sum of maxima: at least the maximum
+        theta = np.array([centre])
+        sums, most = posterior.data.reduce(partial(_sizes, posterior.loss, centre))
+        losses, row_norms, largest = float(sums[0]), float(sums[1]), float(most.values)
         total = float(posterior.loss_totals(theta[None])[0])
         share = posterior.prior_precision * scale**2
         slope = float(scale * posterior.gradient(theta)[0])
@@ -175,7 +172,7 @@ def _line_through_mode(posterior: GibbsPosterior) -> tuple[_Line, int]:
 def _kinked_mode(posterior: GibbsPosterior) -> tuple[float, int]:
     """The approximate mode for a kinked loss: a bracket of the increasing subgradient is cut many times per pass."""
     precision, centre = float(posterior.prior_precision[0]), float(posterior.prior_centre[0])
-    (total,) = posterior.data.reduce(lambda rows, y: (float(np.sum(weights_of(y) * np.abs(rows[:, 0]))),))
+    (total,) = posterior.data.reduce(_row_sizes)
     reach = posterior.inverse_temperature * posterior.loss.lipschitz * float(total) / precision
     low, up, passes = centre - reach, centre + reach, 1
     while up - low > 1e-9 / math.sqrt(precision) and passes < MAXIMUM_PASSES:
@@ -184,6 +181,16 @@ def _kinked_mode(posterior: GibbsPosterior) -> tuple[float, int]:
         low, up = float(points[max(rising - 1, 0)]), float(points[min(rising, SECTIONS)])
         passes += 1
     return 0.5 * (low + up), passes
+
+
+def _row_sizes(rows: Floats, y: Floats | None) -> tuple[float]:
+    return (float(np.sum(weights_of(y) * np.abs(rows[:, 0]))),)
+
+
+def _sizes(loss: Loss, centre: float, rows: Floats, y: Floats | None) -> tuple[Floats, Largest]:
+    """Sums of |loss| and of |z| over a block, and its largest |z|."""
+    value, size = np.abs(loss.value(rows[:, 0] * centre, y)), np.abs(rows[:, 0])
+    return np.array([value.sum(), np.sum(weights_of(y) * size)]), Largest(size.max(initial=0.0))
 
 
 def _first_hull(line: _Line) -> tuple[Floats, Floats, Floats]:

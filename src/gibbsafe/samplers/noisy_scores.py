@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
 from gibbsafe._types import AnyFloats, Floats
-from gibbsafe.data.blocks import Blocks, RowBlocks, weights_of
+from gibbsafe.data.blocks import Blocks, RowBlocks, targets_of, weights_of
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.calibrated import CalibratedScore
@@ -44,55 +45,93 @@ PROVED = (
 FINENESS = -30
 
 
+@dataclass(frozen=True)
+class Contributions:
+    """What a block of records adds to a score, to the second moment of rows and to the facts; nothing of it holds records."""
+
+    loss: Loss
+    rule: ScoreRule
+
+    @cached_property
+    def plain(self) -> Loss:
+        """The loss of one record, whatever it counts."""
+        return self.loss.loss if isinstance(self.loss, WeightedLoss) else self.loss
+
+    @cached_property
+    def calibrated(self) -> CalibratedScore | None:
+        """The calibrated score, if the rule has a clip."""
+        return None if self.rule.clip is None else CalibratedScore(self.rule.clip)
+
+    def counts(self, rows: Floats, beside: Floats | None) -> Floats:
+        """Return what each row counts in a calibrated score."""
+        assert self.calibrated is not None
+        return self.calibrated.weights(rows) * weights_of(beside)
+
+    def calibrated_gradient(self, point: Floats, rows: Floats, counts: Floats | None) -> tuple[Floats]:
+        """Return the score of rows beside which stands what each counts."""
+        assert self.calibrated is not None
+        return (np.asarray(self.calibrated.gradient(rows, point, np.empty(0) if counts is None else counts)),)
+
+    def gradient(self, point: Floats, rows: Floats, beside: Floats | None) -> tuple[Floats]:
+        """Return Σ ψ(z, x) z over a block."""
+        if self.calibrated is not None:
+            return self.calibrated_gradient(point, rows, self.counts(rows, beside))
+        if isinstance(self.plain, KinkedLoss):  # a kink must not be crossed by a rounding that depends on where a row stands
+            return (np.asarray(self.loss.slope((rows * point).sum(axis=1), beside) @ rows),)
+        return (np.asarray(self.loss.gradient(rows, point, beside)),)
+
+    def facts(self, point: Floats, rows: Floats, beside: Floats | None) -> tuple[Floats]:
+        """Return Σ (ψ²/L², f″/h̄, 1) over a block."""
+        target = targets_of(beside)
+        counted = np.broadcast_to(weights_of(beside), len(rows))
+        if isinstance(self.plain, JointLoss):
+            assert target is not None
+            shares = self.plain.facts(rows, point, target)
+            return (np.array([*(np.clip(share, 0, 1) @ counted for share in shares), counted.sum()]),)
+        u = (rows * point).sum(axis=1)
+        if self.calibrated is not None:
+            slope, steep = self.calibrated.slope(u), self.calibrated.curvature(u) / self.calibrated.smoothness
+        else:
+            slope = self.plain.slope(u, target) / self.plain.lipschitz
+            steep = self._nearness(u, target) if self.rule.kernel else self.plain.curvature(u, target) / self.plain.smoothness
+        return (np.array([np.clip(slope * slope, 0, 1) @ counted, np.clip(steep, 0, 1) @ counted, counted.sum()]),)
+
+    def _nearness(self, u: AnyFloats, target: AnyFloats | None) -> AnyFloats:
+        assert self.rule.kernel is not None
+        kink = np.ones_like(u) if target is None else target
+        return np.asarray(np.maximum(0, 1 - np.abs(kink - u) / self.rule.kernel))
+
+
+def _second_moment(rows: Floats, beside: Floats | None) -> tuple[Floats]:
+    return (rows.T @ (rows * np.broadcast_to(weights_of(beside), len(rows))[:, None]),)
+
+
 class Records:
     """Sums over encoded records: the scores of one rule, and the second moment of rows."""
 
     def __init__(self, data: RowBlocks, loss: Loss, rule: ScoreRule) -> None:
-        loss = loss_of_scores(loss, rule.width)
-        self._data, self._loss = data, loss
-        plain = loss.loss if isinstance(loss, WeightedLoss) else loss
-        self._rowwise = isinstance(plain, KinkedLoss)
-        self._bound = plain.lipschitz
-        self._calibrated = None if rule.clip is None else CalibratedScore(rule.clip)
-        self._kernel = rule.kernel
-        self._plain = plain
+        self._data = data
+        self._each = Contributions(loss_of_scores(loss, rule.width), rule)
+        self._bound = self._each.plain.lipschitz
         self._counted = self._with_counts()
 
     def _with_counts(self) -> Blocks | None:
         """Return rows in memory with what each counts in a calibrated score beside it: taken once, not in every pass."""
-        calibrated, counts = self._calibrated, [np.empty(0)]
-        if calibrated is None or not isinstance(self._data, Blocks):
+        if self._each.calibrated is None or not isinstance(self._data, Blocks):
             return None
-
-        def keep(rows: Floats, beside: Floats | None) -> tuple[Floats, ...]:
-            counts.append(calibrated.weights(rows) * weights_of(beside))
-            return ()
-
-        self._data.reduce(keep, BLOCK_ROWS)
-        return Blocks(self._data.rows, np.concatenate(counts))
+        return Blocks(self._data.rows, self._data.each_row(self._each.counts))
 
     def score(self, point: Floats) -> Floats:
         """Return Σ ψ(z, x) z: the gradient of the loss, or of the calibrated one times its Lipschitz constant."""
-        calibrated = self._calibrated
-
-        def gradient(rows: Floats, beside: Floats | None) -> tuple[Floats]:
-            if calibrated is not None:
-                counts = calibrated.weights(rows) * weights_of(beside) if self._counted is None or beside is None else beside
-                return (calibrated.gradient(rows, point, counts),)
-            if self._rowwise:  # a kink must not be crossed by a rounding that depends on where in its block a row stands
-                return (np.asarray(self._loss.slope((rows * point).sum(axis=1), beside) @ rows),)
-            return (np.asarray(self._loss.gradient(rows, point, beside)),)
-
-        total = (self._counted or self._data).reduce(gradient, BLOCK_ROWS)[0]
-        return np.asarray(total if calibrated is None else self._bound * total)
+        if self._counted is None:
+            (total,) = self._data.reduce(partial(self._each.gradient, point), BLOCK_ROWS)
+        else:
+            (total,) = self._counted.reduce(partial(self._each.calibrated_gradient, point), BLOCK_ROWS)
+        return np.asarray(total if self._each.calibrated is None else self._bound * total)
 
     def moment(self) -> Floats:
         """Return L·Σ zzᵀ."""
-
-        def second(rows: Floats, beside: Floats | None) -> tuple[Floats]:
-            return (rows.T @ (rows * np.broadcast_to(weights_of(beside), len(rows))[:, None]),)
-
-        return np.asarray(self._bound * self._data.reduce(second, BLOCK_ROWS)[0])
+        return np.asarray(self._bound * self._data.reduce(_second_moment, BLOCK_ROWS)[0])
 
     def facts(self, point: Floats, unit: float) -> Floats:
         """Return U·Σ (ψ²/L², f″/h̄, 1), every part between 0 and U.
@@ -100,35 +139,7 @@ class Records:
         Predictors are taken row by row: a record adds the same wherever it stands. A loss with a kink counts how near records
         are to it instead, (1 − |y − u|/b)₊ with the rule's public width b.
         """
-
-        def sums(rows: Floats, beside: Floats | None) -> tuple[Floats]:
-            target = _target_of(beside)
-            counted = np.broadcast_to(weights_of(beside), len(rows))
-            if isinstance(self._plain, JointLoss):
-                assert target is not None
-                shares = self._plain.facts(rows, point, target)
-                return (np.array([*(np.clip(share, 0, 1) @ counted for share in shares), counted.sum()]),)
-            u = (rows * point).sum(axis=1)
-            if self._calibrated is not None:
-                slope, steep = self._calibrated.slope(u), self._calibrated.curvature(u) / self._calibrated.smoothness
-            else:
-                slope = self._plain.slope(u, target) / self._bound
-                steep = self._nearness(u, target) if self._kernel else self._plain.curvature(u, target) / self._plain.smoothness
-            return (np.array([np.clip(slope * slope, 0, 1) @ counted, np.clip(steep, 0, 1) @ counted, counted.sum()]),)
-
-        return np.asarray(unit * self._data.reduce(sums, BLOCK_ROWS)[0])
-
-    def _nearness(self, u: AnyFloats, target: AnyFloats | None) -> AnyFloats:
-        assert self._kernel is not None
-        kink = np.ones_like(u) if target is None else target
-        return np.asarray(np.maximum(0, 1 - np.abs(kink - u) / self._kernel))
-
-
-def _target_of(beside: Floats | None) -> Floats | None:
-    """Return responses, without the weights that may stand before them."""
-    if beside is None or beside.ndim == 1:
-        return beside
-    return beside[:, 1] if beside.shape[1] > 1 else None
+        return np.asarray(unit * self._data.reduce(partial(self._each.facts, point), BLOCK_ROWS)[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -300,12 +300,13 @@ def test_recentring_moves_the_posterior_and_changes_nothing_else():
     for data in (Blocks(rows, y), Blocks(rows, y, weights)):
         given = GibbsPosterior(data, CentredPseudoHuberLoss(0.7), 0.3, 2.0, 0.4)
         moved = recentre(given, centre)
-        streamed = replace(moved, data=Recentred(data, moved.data.targets))
+        streamed = replace(moved, data=Recentred(data, centre))
         for posterior in (moved, streamed):
             rises = given.values(centre + thetas) - given.values(centre[None])
             np.testing.assert_allclose(posterior.values(thetas) - posterior.values(np.zeros((1, 3))), rises, rtol=1e-10)
             assert posterior.data.n_rows == data.n_rows
             assert posterior.rows_per_pass == 500
+        np.testing.assert_array_equal(streamed.values(thetas), moved.values(thetas))
 
 
 def test_rises_of_the_prior_are_differences_of_its_values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any, Self
 
@@ -229,20 +229,7 @@ class BayesianNetwork(TableFamily):
 
     def count_cells(self, data: RowBlocks) -> Floats:
         """Return how often each conditional probability is a factor: one pass over the rows."""
-
-        def joint_counts(rows: Values, _: object) -> tuple[Any]:
-            columns = np.ascontiguousarray(rows.T).view(np.dtype(f"u{rows.itemsize}"))  # codes are not negative
-            found = []
-            for strides, sizes in self._groups:
-                cells = math.prod(sizes)
-                kind = np.result_type(columns.dtype, np.min_scalar_type(cells - 1)).type  # narrow numbers add up faster
-                cell = np.zeros(columns.shape[1], dtype=kind)
-                for column, stride in strides.items():
-                    cell += columns[column] * kind(stride)
-                found.append(np.bincount(cell.astype(np.intp), minlength=cells))
-            return (np.concatenate(found),)
-
-        (total,) = data.reduce(joint_counts, COUNTED_ROWS)
+        (total,) = data.reduce(partial(_joint_counts, self._groups), COUNTED_ROWS)
         parts = np.split(total, np.cumsum([math.prod(sizes) for _, sizes in self._groups])[:-1])
         counts = []
         for part, (_, sizes) in zip(parts, self._groups, strict=True):
@@ -304,3 +291,17 @@ class _WeightedCells:
     def __call__(self, x: object, y: object) -> float:
         differ = np.asarray(x) != np.asarray(y)
         return float((differ * np.asarray(self.weights)).sum())
+
+
+def _joint_counts(groups: list[tuple[dict[int, int], tuple[int, ...]]], rows: Values, _: object) -> tuple[Any]:
+    """How often a block's rows lie in each joint cell of each group of tables."""
+    columns = np.ascontiguousarray(rows.T).view(np.dtype(f"u{rows.itemsize}"))  # codes are not negative
+    found = []
+    for strides, sizes in groups:
+        cells = math.prod(sizes)
+        kind = np.result_type(columns.dtype, np.min_scalar_type(cells - 1)).type  # narrow numbers add up faster
+        cell = np.zeros(columns.shape[1], dtype=kind)
+        for column, stride in strides.items():
+            cell += columns[column] * kind(stride)
+        found.append(np.bincount(cell.astype(np.intp), minlength=cells))
+    return (np.concatenate(found),)

@@ -186,7 +186,7 @@ class BetaBernoulli(Family, IsLikelihood, LipschitzParameters, StatesLean, State
 
     def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> BetaPosterior:
         """Return Beta(alpha + βs, beta + β(nm − s)) on the trim."""
-        (successes,) = data.reduce(lambda rows, _: (float(rows.sum()),))
+        (successes,) = data.reduce(_sum)
         power = stage.inverse_temperature
         failures = data.n_rows * self.trials - successes
         return BetaPosterior(self.alpha + power * successes, self.beta + power * failures, *self._ends)
@@ -226,3 +226,7 @@ class BetaBernoulli(Family, IsLikelihood, LipschitzParameters, StatesLean, State
             "labels": list(self.labels),
             "target": self.target,
         }
+
+
+def _sum(rows: Floats, _: object) -> tuple[float]:
+    return (float(rows.sum()),)

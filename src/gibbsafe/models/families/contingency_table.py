@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any, Self
 
@@ -163,14 +163,7 @@ class ContingencyTable(Family, BoundedScores, CountsRecords, StatesSpread):
 
     def count_cells(self, data: RowBlocks) -> Floats:
         """Return the counts of all cells: one pass over the rows."""
-
-        def counts(rows: Values, _: object) -> tuple[Any]:
-            cell = np.zeros(len(rows), dtype=np.intp)
-            for column, size in zip(rows.T, self.shape, strict=True):
-                cell = cell * size + column
-            return (np.bincount(cell, minlength=self.parameters),)
-
-        return np.asarray(data.reduce(counts)[0], dtype=np.float64)
+        return np.asarray(data.reduce(partial(_counts, self.shape))[0], dtype=np.float64)
 
     def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> CountsPosterior:
         """Return e^{−β|z − k|} in every cell."""
@@ -202,3 +195,11 @@ class ContingencyTable(Family, BoundedScores, CountsRecords, StatesSpread):
     def to_dict(self) -> JSON:
         """Return the declaration as plain data: a list of pairs, which keeps the order of the columns."""
         return {"name": self.name, "categories": [[column, list(states)] for column, states in self.categories.items()]}
+
+
+def _counts(shape: tuple[int, ...], rows: Values, _: object) -> tuple[Any]:
+    """How many of a block's rows lie in each cell."""
+    cell = np.zeros(len(rows), dtype=np.intp)
+    for column, size in zip(rows.T, shape, strict=True):
+        cell = cell * size + column
+    return (np.bincount(cell, minlength=math.prod(shape)),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -120,14 +120,7 @@ class MarkovChain(TableFamily):
 
     def count_cells(self, data: RowBlocks) -> Floats:
         """Return how often each start and each transition occurs."""
-        size = len(self._states)
-
-        def counts(rows: Values, _: object) -> tuple[Floats]:
-            moves = rows[:, :-1].astype(np.int64) * size + rows[:, 1:]
-            start = np.bincount(rows[:, 0], minlength=size)
-            return (np.concatenate([start, np.bincount(moves.ravel(), minlength=size * size)]),)
-
-        return np.asarray(data.reduce(counts)[0], dtype=np.float64)
+        return np.asarray(data.reduce(partial(_counts, len(self._states)))[0], dtype=np.float64)
 
     def corners(self) -> list[object]:
         """Return trajectories that stay in the first state and in the last."""
@@ -163,3 +156,10 @@ class MarkovChain(TableFamily):
             "concentration": self.concentration,
             "time_names": None if self.time_names is None else list(self.time_names),
         }
+
+
+def _counts(size: int, rows: Values, _: object) -> tuple[Floats]:
+    """How often a block's trajectories start in each state, and make each transition."""
+    moves = rows[:, :-1].astype(np.int64) * size + rows[:, 1:]
+    start = np.bincount(rows[:, 0], minlength=size)
+    return (np.concatenate([start, np.bincount(moves.ravel(), minlength=size * size)]),)

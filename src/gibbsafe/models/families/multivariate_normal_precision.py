@@ -210,7 +210,7 @@ class MultivariateNormalPrecision(Family, IsLikelihood, LipschitzParameters, Sta
     def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> PrecisionPosterior:
         """Return power (ν − d − 1 + βn)/2 and scale ψI + βΣ(x − mean)(x − mean)ᵀ."""
         assert self.degrees_of_freedom is not None
-        (total,) = data.reduce(lambda rows, _: (rows.T @ rows,))
+        (total,) = data.reduce(_gram)
         beta = stage.inverse_temperature
         power = 0.5 * (self.degrees_of_freedom - self.dimension - 1 + beta * data.n_rows)
         scale = self.prior_scale * np.eye(self.dimension) + beta * total
@@ -250,3 +250,7 @@ class MultivariateNormalPrecision(Family, IsLikelihood, LipschitzParameters, Sta
         """Return the declaration as plain data."""
         declared = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"name": self.name} | {key: list(value) if isinstance(value, tuple) else value for key, value in declared.items()}
+
+
+def _gram(rows: Floats, _: object) -> tuple[Floats]:
+    return (rows.T @ rows,)

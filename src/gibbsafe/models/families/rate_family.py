@@ -224,7 +224,7 @@ class RateFamily(Family, IsLikelihood, LipschitzParameters, StatesLean, StatesSp
 
     def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> GammaPosterior:
         """Return Gamma(shape + βmn, rate + βΣt) on the trim."""
-        (total,) = data.reduce(lambda rows, _: (float(rows.sum()),))
+        (total,) = data.reduce(_sum)
         beta = stage.inverse_temperature
         return GammaPosterior(self.shape + beta * self.power * data.n_rows, self.rate + beta * total, *self.trim)
 
@@ -273,3 +273,7 @@ class LocatedRateFamily(RateFamily):
     def middle(self) -> float:
         """The location."""
         return self.location
+
+
+def _sum(rows: Floats, _: object) -> tuple[float]:
+    return (float(rows.sum()),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -122,11 +123,11 @@ def _codes(array: Values, states: tuple[object, ...]) -> npt.NDArray[np.int16]:
 
 def count_states(data: RowBlocks, states: int) -> Floats:
     """Return how often each code occurs in the only column of encoded records."""
+    return np.asarray(data.reduce(partial(_counts, states))[0], dtype=np.float64)
 
-    def counts(rows: Values, _: object) -> tuple[Any]:
-        return (np.bincount(rows[:, 0], minlength=states),)
 
-    return np.asarray(data.reduce(counts)[0], dtype=np.float64)
+def _counts(states: int, rows: Values, _: object) -> tuple[Any]:
+    return (np.bincount(rows[:, 0], minlength=states),)
 
 
 def sample_states(probabilities: Floats, generator: np.random.Generator) -> npt.NDArray[np.intp]:

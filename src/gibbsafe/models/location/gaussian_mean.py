@@ -110,7 +110,7 @@ class GaussianMean(GibbsModel, IsLikelihood, HasCorners, ReadsColumns, Simulates
         """Return the normal posterior in scaled units: a record counts βr² there."""
         weight = stage.inverse_temperature * self.radius**2
         prior = np.array(stage.prior_precision)
-        (total,) = data.reduce(lambda rows, _: (rows.sum(axis=0),))
+        (total,) = data.reduce(_column_sums)
         precision = weight * data.n_rows + prior
         return NormalPosterior((weight * total + prior * centre) / precision, precision)
 
@@ -146,3 +146,7 @@ class GaussianMean(GibbsModel, IsLikelihood, HasCorners, ReadsColumns, Simulates
         """Return the declaration as plain data."""
         names = None if self.feature_names is None else list(self.feature_names)
         return {"name": self.name, "dimension": self.dimension, "radius": self.radius, "feature_names": names}
+
+
+def _column_sums(rows: Floats, _: object) -> tuple[Floats]:
+    return (rows.sum(axis=0),)

@@ -14,6 +14,7 @@ from gibbsafe._validate import count, fail, positive, real
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_rows
+from gibbsafe.data.sums import Collected
 from gibbsafe.domains.column import Column, check_names, no_target, only_numbers
 from gibbsafe.domains.numbers import as_matrix, require_finite
 from gibbsafe.models.base import register
@@ -121,14 +122,7 @@ class WelschLocation(Family, BoundedScores, StatesLean, StatesSpread):
 
     def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> WelschPosterior:
         """Return the posterior: sorted records and, at the first draw, an envelope."""
-        parts: list[Floats] = []
-
-        def keep(rows: Floats, _: object) -> tuple[float]:
-            parts.append(np.array(rows))
-            return (0.0,)
-
-        data.reduce(keep)
-        records = np.concatenate(parts)
+        records = data.reduce(_kept)[0].all
         prior = None if self.prior_mean is None or self.prior_scale is None else (self.prior_mean, self.prior_scale)
         return WelschPosterior(
             tuple(
@@ -181,3 +175,7 @@ class WelschLocation(Family, BoundedScores, StatesLean, StatesSpread):
             "prior_scale": self.prior_scale,
             "feature_names": None if self.feature_names is None else list(self.feature_names),
         }
+
+
+def _kept(rows: Floats, _: object) -> tuple[Collected]:
+    return (Collected((np.array(rows),)),)

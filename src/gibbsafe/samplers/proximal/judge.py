@@ -9,12 +9,15 @@ from the threshold than its error, `QUICK_ROUNDING`·βN·max|z|·|d|. The preci
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gibbsafe._types import Floats
+from gibbsafe.data.blocks import targets_of, weights_of
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.bregman import QUICK_ROUNDING, bregman, quick_bregman
 from gibbsafe.losses.weighted import WeightedLoss
@@ -24,6 +27,7 @@ from gibbsafe.samplers.proximal.thinning import RandomAccess, random_access
 __all__ = ["Judge"]
 
 Decisions: TypeAlias = npt.NDArray[np.bool_]
+Difference: TypeAlias = Callable[[Loss, Floats, Floats, Floats | None], Floats]
 
 #: Looking up one record costs about as much as reading this many in a row.
 LOOK_UP = 6
@@ -75,21 +79,11 @@ class Judge:
             accepted[which] = precise <= patience[which]
         return np.asarray(accepted)
 
-    def _sum(self, difference: object, tangents: Floats, steps: Floats) -> Floats:
+    def _sum(self, difference: Difference, tangents: Floats, steps: Floats) -> Floats:
         """Σ D_i of each step."""
-        assert callable(difference)
         at, along = np.ascontiguousarray(tangents.T), np.ascontiguousarray(steps.T)
-        weighted, loss = isinstance(self.posterior.loss, WeightedLoss), self.loss
-
-        def block(rows: Floats, y: Floats | None) -> tuple[Floats]:
-            weights = None
-            if weighted and y is not None:
-                weights, y = y[:, 0], y[:, 1] if y.shape[1] > 1 else None
-            with np.errstate(over="ignore", invalid="ignore"):
-                each = difference(loss, rows @ at, rows @ along, y)
-            return (each.sum(axis=0) if weights is None else weights @ each,)
-
-        (total,) = self.posterior.data.reduce(block, max(FEWEST_ROWS, min(4096, CELLS // len(steps))))
+        differences = partial(_differences, difference, self.loss, at, along)
+        (total,) = self.posterior.data.reduce(differences, max(FEWEST_ROWS, min(4096, CELLS // len(steps))))
         return np.asarray(self.beta * total)
 
     def _by_records(
@@ -117,6 +111,15 @@ class Judge:
             differences[close] = self.beta * bregman(self.loss, at[close], along[close], kept)
         accepted[owner[thresholds < differences]] = False
         return accepted
+
+
+def _differences(  # noqa: PLR0917 - what a block needs, then the block
+    difference: Difference, loss: Loss, at: Floats, along: Floats, rows: Floats, y: Floats | None
+) -> tuple[Floats]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        each = difference(loss, rows @ at, rows @ along, targets_of(y))
+    weights = weights_of(y)
+    return (each.sum(axis=0) if isinstance(weights, float) else weights @ each,)
 
 
 def _close(quick: Floats, threshold: Floats, margin: Floats) -> Decisions:

@@ -11,11 +11,13 @@ further pass moves x̂: that bound is a proof, by the Gram matrix.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from gibbsafe._types import Floats
 from gibbsafe.data.blocks import weights_of
+from gibbsafe.data.sums import Largest
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.samplers.langevin import project
 from gibbsafe.samplers.proximal.ball import draw_in_ball
@@ -54,19 +56,18 @@ class Geometry:
         precision = posterior.prior_precision
         metric = np.array(precision) if posterior.ball is None else np.full_like(precision, precision.min())
         with_gram = posterior.dimension <= LARGEST_NEWTON
-        largest = np.zeros(1)
-
-        def block(rows: Floats, y: Floats | None) -> tuple[Floats, Floats]:
-            squares = np.square(rows)
-            np.maximum(largest, (squares @ (1 / metric)).max(initial=0.0), out=largest)
-            weights = weights_of(y) * np.ones(len(rows))
-            scaled = rows * np.sqrt(weights)[:, None]
-            return weights @ squares, scaled.T @ scaled if with_gram else np.zeros(0)
-
-        squares, gram = posterior.data.reduce(block, ROWS)
+        squares, gram, largest = posterior.data.reduce(partial(_sizes, metric, with_gram), ROWS)
         factor = posterior.inverse_temperature * posterior.loss.smoothness
         curvature = factor * float((squares / metric).sum()) * (1 + 1e-9)
-        return cls(metric, factor * gram if with_gram else None, float(largest[0]) * (1 + 1e-9), curvature)
+        return cls(metric, factor * gram if with_gram else None, float(largest.values) * (1 + 1e-9), curvature)
+
+
+def _sizes(metric: Floats, with_gram: bool, rows: Floats, y: Floats | None) -> tuple[Floats, Floats, Largest]:
+    squares = np.square(rows)
+    weights = weights_of(y) * np.ones(len(rows))
+    scaled = rows * np.sqrt(weights)[:, None]
+    gram = scaled.T @ scaled if with_gram else np.zeros(0)
+    return weights @ squares, gram, Largest((squares @ (1 / metric)).max(initial=0.0))
 
 
 @dataclass(eq=False)

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Floats, Values
+from gibbsafe.losses.base import Loss
 from gibbsafe.posteriors.gibbs import GibbsPosterior
-from gibbsafe.samplers.shell.sums import ROWS, Frame, Taylor, fill_pairs, svec_scale
+from gibbsafe.samplers.shell.sums import ROWS, Frame, Taylor, fill_pairs, pair_room, svec_scale
 
 __all__ = [
     "FourthMoment",
@@ -32,6 +35,7 @@ __all__ = [
 
 
 DENSE_BELOW = 300
+Weighing: TypeAlias = Callable[[Floats, Floats | None], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +57,7 @@ def fourth_moments(posterior: GibbsPosterior, frame: Frame) -> tuple[FourthMomen
     return plain, signed
 
 
-def _fourth_moments(
-    posterior: GibbsPosterior, frame: Frame, weighings: list[Callable[[Floats, Floats | None], Floats]]
-) -> list[FourthMoment]:
+def _fourth_moments(posterior: GibbsPosterior, frame: Frame, weighings: list[Weighing]) -> list[FourthMoment]:
     """M₄ with weights β·weigh(u_i, y_i).
 
     Of the entries Σ weight_i y_ij y_ik y_il y_im only those with j ≤ k ≤ l ≤ m are summed, as one product per k of the pairs that
@@ -65,25 +67,9 @@ def _fourth_moments(
     ``ROWS`` terms carries a relative error of at most (ROWS + 16)·2⁻²⁴ of Σ|terms|, and the matrix of the Σ|terms| is at most
     Σ|weight_i||y_i|⁴ in norm.
     """
-    p, beta = posterior.dimension, posterior.inverse_temperature
+    p = posterior.dimension
     starts = np.arange(p) * p - np.arange(p) * (np.arange(p) - 1) // 2  # of the pairs (k, k), (k, k+1), …
-    pairs = np.empty((p * (p + 1) // 2, ROWS), dtype=np.float32)
-
-    def block(rows: Floats, y: Floats | None) -> tuple[Floats, Floats]:
-        predictor, count = rows @ frame.centre, len(rows)
-        weights = beta * np.stack([weigh(predictor, y) for weigh in weighings])
-        white = np.ascontiguousarray((rows @ frame.scale).T)
-        traces = np.abs(weights) @ np.square(np.einsum("ji,ji->i", white, white))
-        narrow, narrow_weights = white.astype(np.float32), weights.astype(np.float32)[:, None]
-        later = pairs[:, :count]
-        fill_pairs(narrow, later)
-        sums = []
-        for k in range(p):
-            ending = (narrow[: k + 1] * narrow[k] * narrow_weights).reshape(len(weights) * (k + 1), count)
-            sums.append((ending @ later[starts[k] :].T).reshape(len(weights), (k + 1) * (len(pairs) - starts[k])))
-        return np.concatenate(sums, axis=1).astype(np.float64), traces
-
-    entries, traces = posterior.data.reduce(block, ROWS)
+    entries, traces = posterior.data.reduce(partial(_moments, weighings, posterior.inverse_temperature, frame, starts), ROWS)
     first, second = np.triu_indices(p)
     counts = [len(first) - start for start in starts]
     a = np.concatenate([np.repeat(np.arange(k + 1), counts[k]) for k in range(p)])
@@ -98,6 +84,23 @@ def _fourth_moments(
             matrix[row, column] = matrix[column, row] = values
         answer.append(FourthMoment(matrix * np.outer(scale, scale), float(trace) * (ROWS + 16) * 2.0**-24))
     return answer
+
+
+def _moments(  # noqa: PLR0917 - what a block needs, then the block
+    weighings: list[Weighing], beta: float, frame: Frame, starts: Values, rows: Floats, y: Floats | None
+) -> tuple[Floats, Floats]:
+    predictor, count = rows @ frame.centre, len(rows)
+    weights = beta * np.stack([weigh(predictor, y) for weigh in weighings])
+    white = np.ascontiguousarray((rows @ frame.scale).T)
+    traces = np.abs(weights) @ np.square(np.einsum("ji,ji->i", white, white))
+    narrow, narrow_weights = white.astype(np.float32), weights.astype(np.float32)[:, None]
+    later = pair_room(len(white), np.float32)[:, :count]
+    fill_pairs(narrow, later)
+    sums = []
+    for k in range(len(white)):
+        ending = (narrow[: k + 1] * narrow[k] * narrow_weights).reshape(len(weights) * (k + 1), count)
+        sums.append((ending @ later[starts[k] :].T).reshape(len(weights), (k + 1) * (len(later) - starts[k])))
+    return np.concatenate(sums, axis=1).astype(np.float64), traces
 
 
 def _largest_eigenvalue(moment: Floats, identity: Floats, shift: float) -> float:
@@ -163,16 +166,16 @@ def attained_fourth_moment(posterior: GibbsPosterior, frame: Frame, taylor: Tayl
     """
     directions = np.linalg.eigh(taylor.quartic)[1][:, -16:]
     moment = 0.0
-
-    def block(rows: Floats, y: Floats | None) -> tuple[Floats, Floats]:
-        white = rows @ frame.scale
-        along = white @ directions
-        cubes = posterior.loss.curvature(rows @ frame.centre, y)[:, None] * along**3
-        return (cubes * along).sum(axis=0), white.T @ cubes
-
     for _ in range(4):
-        moments, steps = posterior.data.reduce(block, 1024)
+        moments, steps = posterior.data.reduce(partial(_cubes, posterior.loss, frame, directions), ROWS)
         moment = max(moment, posterior.inverse_temperature * float(moments.max()))
         length = np.linalg.norm(steps, axis=0)
         directions = np.where(length > 0, steps / np.where(length > 0, length, 1.0), directions)
     return moment
+
+
+def _cubes(loss: Loss, frame: Frame, directions: Floats, rows: Floats, y: Floats | None) -> tuple[Floats, Floats]:
+    white = rows @ frame.scale
+    along = white @ directions
+    cubes = loss.curvature(rows @ frame.centre, y)[:, None] * along**3
+    return (cubes * along).sum(axis=0), white.T @ cubes

@@ -11,12 +11,13 @@ response, and counts) stay as they are.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gibbsafe._types import Floats
-from gibbsafe.data.blocks import BlockFunction, Blocks, RowBlocks
+from gibbsafe.data.blocks import BlockFunction, Blocks, RowBlocks, targets_of
 from gibbsafe.posteriors.gibbs import ROWS_FOR_ONE_CHAIN, GibbsPosterior
 from gibbsafe.samplers.newton import Mode, find_mode
 
@@ -25,10 +26,10 @@ __all__ = ["Recentred", "recentre", "recentred_mode"]
 
 @dataclass(frozen=True, eq=False)
 class Recentred:
-    """Records that are read elsewhere, with other responses."""
+    """Records that are read elsewhere, with their residuals as responses: y_i − z_iᵀt, taken whenever they are seen."""
 
     data: RowBlocks
-    targets: Floats
+    centre: Floats
 
     @property
     def n_rows(self) -> int:
@@ -51,32 +52,28 @@ class Recentred:
         return True
 
     def reduce(self, function: BlockFunction, block_rows: int = ROWS_FOR_ONE_CHAIN) -> tuple[Any, ...]:
-        """Sum over row blocks, as `RowBlocks.reduce`, each with its own part of the responses."""
-        seen = 0
+        """Sum over row blocks, as `RowBlocks.reduce`."""
+        return self.data.reduce(partial(_with_residuals, function, self.centre), block_rows)
 
-        def block(rows: Floats, beside: Floats | None) -> tuple[Any, ...]:
-            nonlocal seen
-            mine = self.targets[seen : seen + len(rows)]
-            seen += len(rows)
-            return function(rows, mine if beside is None or beside.ndim == 1 else np.column_stack([beside[:, 0], mine]))
 
-        return self.data.reduce(block, block_rows)
+def _with_residuals(function: BlockFunction, centre: Floats, rows: Floats, beside: Floats | None) -> tuple[Any, ...]:
+    moved = _residuals(centre, rows, beside)
+    return function(rows, moved if beside is None or beside.ndim == 1 else np.column_stack([beside[:, 0], moved]))
+
+
+def _residuals(centre: Floats, rows: Floats, beside: Floats | None) -> Floats:
+    """Return y − zᵀt, row by row: a record has the same residual in whichever block it stands."""
+    targets = targets_of(beside)
+    with np.errstate(over="ignore"):
+        return np.zeros(0) if targets is None else np.asarray(targets - (rows * centre).sum(axis=1))
 
 
 def recentre(posterior: GibbsPosterior, centre: Floats) -> GibbsPosterior:
     """The posterior of θ − ``centre``, for a loss of the residual."""
-    residuals: list[Floats] = []
-
-    def block(rows: Floats, beside: Floats | None) -> tuple[float]:
-        targets = np.zeros(0) if beside is None else beside if beside.ndim == 1 else beside[:, 1]
-        with np.errstate(over="ignore"):
-            residuals.append(targets - rows @ centre if len(rows) else np.zeros(0))
-        return (0.0,)
-
-    posterior.data.reduce(block, ROWS_FOR_ONE_CHAIN)
-    targets = np.concatenate(residuals)
     data = posterior.data
-    moved = replace(data, targets=targets) if isinstance(data, Blocks) else Recentred(data, targets)
+    moved: RowBlocks = Recentred(data, centre)
+    if isinstance(data, Blocks):
+        moved = replace(data, targets=data.each_row(partial(_residuals, centre)))
     return replace(posterior, data=moved, prior_centre=posterior.prior_centre - centre)
 
 

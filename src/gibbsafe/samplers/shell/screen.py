@@ -12,12 +12,17 @@ does. A proposal whose uniform number exceeds the acceptance this allows is reje
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from gibbsafe._types import Floats
+from gibbsafe._types import Floats, Values
 from gibbsafe.data.blocks import Blocks, weights_of
-from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.data.sums import Collected
+from gibbsafe.losses.base import Loss
+from gibbsafe.posteriors.gibbs import ROWS_FOR_ONE_CHAIN, GibbsPosterior, total_and_gradient
 from gibbsafe.samplers.shell.rounding import product_error
 from gibbsafe.samplers.shell.sums import ROWS, Frame, largest_norms, weighted_gram
 
@@ -29,6 +34,10 @@ RADII = (0.9, 1.0, 1.08, 1.16, 1.25, 1.35, 1.5, 1.7, 2.0, 2.8)
 SHARE = 0.15
 MOST_ROWS = 200_000
 SINGLE = 2.0**-24
+#: What records cost is counted in bins: powers of 2 up to this one and down to its inverse, and so many bins between two of them.
+OCTAVES = 300
+PER_OCTAVE = 8
+LEAST_COST = 2.0**-OCTAVES
 
 
 def rough_error(posterior: GibbsPosterior, totals: Floats, thetas: Floats, sum_of_row_norms: float) -> Floats:
@@ -80,51 +89,61 @@ class Screen:
 
 
 def build_screen(posterior: GibbsPosterior, frame: Frame) -> Screen:
-    """Two passes: one to rank the records by what they cost the envelope, one to split the sums."""
+    """Two passes: one to count what records cost the envelope, one to keep the costly ones and sum over the others."""
     loss, beta = posterior.loss, posterior.inverse_temperature
     radii = np.sqrt(posterior.dimension) * np.array(RADII)
-    spread = product_error(frame.scale)
-    scores: list[Floats] = []
-
-    def rank(rows: Floats, y: Floats | None) -> tuple[float]:
-        squares = np.square(rows @ frame.scale).sum(axis=1)
-        reach = radii[4] * np.sqrt(squares)
-        scores.append(squares * loss.curvature_losses(reach[None], rows @ frame.centre, y)[0])
-        return (0.0,)
-
-    posterior.data.reduce(rank, ROWS)
-    ranked = np.concatenate(scores)
-    wanted = min(MOST_ROWS, max(1, int(SHARE * len(ranked))))
-    threshold = np.partition(ranked, len(ranked) - wanted)[len(ranked) - wanted]
-    kept_rows: list[Floats] = []
-    kept_beside: list[Floats] = []
-    chosen = iter(scores)
-
-    def split(rows: Floats, y: Floats | None) -> tuple[Floats]:
-        costly = next(chosen) >= threshold
-        kept_rows.append(rows[costly])
-        if y is not None:
-            kept_beside.append(y[costly])
-        rows, y = rows[~costly], None if y is None else y[~costly]
-        white, predictor = rows @ frame.scale, rows @ frame.centre
-        half = 0.5 * loss.curvature(predictor, y)
-        losses = loss.curvature_losses(np.multiply.outer(radii, largest_norms(rows, white, spread)), predictor, y)
-        return (np.stack([weighted_gram(white, half - lost) for lost in losses]),)
-
-    (others,) = posterior.data.reduce(split, ROWS)
+    (counts,) = posterior.data.reduce(partial(_histogram, loss, frame, radii[4]), ROWS)
+    wanted = min(MOST_ROWS, max(1, int(SHARE * counts.sum())))
+    split = partial(_split, loss, frame, radii, _least_cost(counts, wanted), product_error(frame.scale))
+    others, rows, *beside = posterior.data.reduce(split, ROWS)
     costly = GibbsPosterior(
-        Blocks.from_beside(np.concatenate(kept_rows), np.concatenate(kept_beside) if kept_beside else None),
+        Blocks.from_beside(rows.all, beside[0].all if beside else None),
         loss,
         beta,
         posterior.prior_precision,
         posterior.prior_centre,
     )
-    start, slope = (beta * part for part in costly.data.reduce(lambda rows, y: _start(costly, rows @ frame.centre, rows, y)))
-    (row_norms,) = costly.data.reduce(lambda rows, y: (float(np.sum(weights_of(y) * np.linalg.norm(rows, axis=1))),))
+    start, slope = (
+        beta * part for part in costly.data.reduce(partial(total_and_gradient, loss, frame.centre), ROWS_FOR_ONE_CHAIN)
+    )
+    (row_norms,) = costly.data.reduce(_row_norms)
     return Screen(frame, costly, float(start), frame.scale.T @ slope, row_norms, radii, beta * others)
 
 
-def _start(costly: GibbsPosterior, predictor: Floats, rows: Floats, y: Floats | None) -> tuple[Floats, Floats]:
-    """A block's losses and their gradient."""
-    total, slope = costly.loss.total_and_slope(predictor, y)
-    return total, slope @ rows
+def _costs(loss: Loss, frame: Frame, radius: float, rows: Floats, y: Floats | None) -> Floats:
+    """What each record costs the envelope."""
+    squares = np.square(rows @ frame.scale).sum(axis=1)
+    return np.asarray(squares * loss.curvature_losses((radius * np.sqrt(squares))[None], rows @ frame.centre, y)[0])
+
+
+def _bin_of(costs: Floats) -> npt.NDArray[np.intp]:
+    """Return the bin of each cost: `PER_OCTAVE` of them between a power of 2 and the next."""
+    share, power = np.frexp(np.clip(costs, LEAST_COST, 1 / LEAST_COST))
+    return np.asarray((power + OCTAVES) * PER_OCTAVE + ((2 * share - 1) * PER_OCTAVE).astype(np.intp), dtype=np.intp)
+
+
+def _histogram(loss: Loss, frame: Frame, radius: float, rows: Floats, y: Floats | None) -> tuple[Values]:
+    return (np.bincount(_bin_of(_costs(loss, frame, radius, rows, y)), minlength=2 * (OCTAVES + 1) * PER_OCTAVE),)
+
+
+def _least_cost(counts: Values, wanted: int) -> int:
+    """Return the bin from which on records are kept apart: about as many as wanted, and never more than twice as many."""
+    above = np.cumsum(counts[::-1])[::-1]
+    enough = int(np.searchsorted(-above, -wanted, side="right")) - 1
+    return enough if above[enough] <= 2 * wanted else enough + 1
+
+
+def _split(  # noqa: PLR0917 - what a block needs, then the block
+    loss: Loss, frame: Frame, radii: Floats, least: int, spread: float, rows: Floats, y: Floats | None
+) -> tuple[Any, ...]:
+    costly = _bin_of(_costs(loss, frame, radii[4], rows, y)) >= least
+    kept = [Collected((rows[costly],))] + ([] if y is None else [Collected((y[costly],))])
+    rows, y = rows[~costly], None if y is None else y[~costly]
+    white, predictor = rows @ frame.scale, rows @ frame.centre
+    half = 0.5 * loss.curvature(predictor, y)
+    losses = loss.curvature_losses(np.multiply.outer(radii, largest_norms(rows, white, spread)), predictor, y)
+    return np.stack([weighted_gram(white, half - lost) for lost in losses]), *kept
+
+
+def _row_norms(rows: Floats, y: Floats | None) -> tuple[float]:
+    return (float(np.sum(weights_of(y) * np.linalg.norm(rows, axis=1))),)

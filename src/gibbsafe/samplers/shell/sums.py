@@ -11,13 +11,18 @@ before: Gram matrices (n p² operations), the third derivative (n p³/2), the fo
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
 from gibbsafe._types import Floats, Values
 from gibbsafe.data.blocks import weights_of
+from gibbsafe.data.sums import Largest
+from gibbsafe.losses.base import Loss
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.samplers.newton import Mode
 from gibbsafe.samplers.shell.rounding import UNIT, Rounding, Sums, product_error
@@ -32,6 +37,7 @@ __all__ = [
     "fill_pairs",
     "grams",
     "largest_norms",
+    "pair_room",
     "pairs_of",
     "svec_scale",
     "taylor",
@@ -98,17 +104,34 @@ class Frame:
 def _by_singular_values(posterior: GibbsPosterior, centre: Floats, root: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues and vectors of I + βM^{−1/2}HM^{−1/2}, from the triangular factor of the rows √(βw_i) M^{−1/2} z_i."""
     p = len(root)
-    factor = np.zeros((0, p))
-
-    def block(rows: Floats, y: Floats | None) -> tuple[float]:
-        nonlocal factor
-        weights = posterior.inverse_temperature * posterior.loss.curvature(rows @ centre, y)
-        _, factor = np.linalg.qr(np.concatenate([factor, rows * np.sqrt(weights)[:, None] / root]))
-        return (0.0,)
-
-    posterior.data.reduce(block, ROWS)
-    _, values, vectors = np.linalg.svd(np.concatenate([factor, np.zeros((p, p))]))
+    (factor,) = posterior.data.reduce(partial(_factor, posterior.loss, posterior.inverse_temperature, centre, root), ROWS)
+    _, values, vectors = np.linalg.svd(np.concatenate([factor.triangle, np.zeros((p, p))]))
     return np.asarray(1 + np.square(values[::-1])), np.asarray(vectors[::-1].T)
+
+
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    """The triangular factor of rows: adding is factoring the two triangles, one above the other."""
+
+    triangle: Floats
+
+    @classmethod
+    def of(cls, rows: Floats) -> _Factor:
+        """Return the factor of some rows."""
+        return cls(np.linalg.qr(rows)[1])
+
+    def __add__(self, other: _Factor) -> _Factor:
+        return _Factor.of(np.concatenate([self.triangle, other.triangle]))
+
+    def __rmul__(self, times: int) -> _Factor:
+        return _Factor(np.sqrt(times) * self.triangle)
+
+
+def _factor(  # noqa: PLR0917 - what a block needs, then the block
+    loss: Loss, beta: float, centre: Floats, root: Floats, rows: Floats, y: Floats | None
+) -> tuple[_Factor]:
+    weights = beta * loss.curvature(rows @ centre, y)
+    return (_Factor.of(rows * np.sqrt(weights)[:, None] / root),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,36 +174,35 @@ def weighted_gram(white: Floats, weights: Floats) -> Floats:
 
 def taylor(posterior: GibbsPosterior, frame: Frame) -> Taylor:
     """The sums of `Taylor`, in one pass."""
-    largest = np.zeros(2)
-    beta, loss = posterior.inverse_temperature, posterior.loss
-
-    def block(rows: Floats, y: Floats | None) -> tuple[Floats | float, ...]:
-        predictor = rows @ frame.centre
-        white = rows @ frame.scale
-        squares = np.einsum("ij,ij->i", white, white)
-        norms = np.sqrt(squares)
-        row_squares = np.einsum("ij,ij->i", rows, rows)
-        row_norms = np.sqrt(row_squares)
-        np.maximum(largest, (norms.max(initial=0.0), row_norms.max(initial=0.0)), out=largest)
-        curvature = loss.curvature(predictor, y)
-        third = np.abs(loss.third(predictor, y)) * norms
-        count = weights_of(y)
-        scalars = np.array(
-            [
-                loss.total(predictor, y) if loss.margin else np.abs(loss.value(predictor, y)).sum(),  # a margin loss is ≥ 0
-                np.sum(count * norms),
-                np.sum(count * row_norms),
-                curvature @ row_squares,
-            ]
-        )
-        return weighted_gram(white, curvature), weighted_gram(white, third), weighted_gram(white, curvature * squares), scalars
-
-    second, third, fourth, scalars = posterior.data.reduce(block, ROWS)
+    beta = posterior.inverse_temperature
+    second, third, fourth, scalars, largest = posterior.data.reduce(partial(_taylor, posterior.loss, frame), ROWS)
     losses, norms, row_norms, raw_curvature = (float(each) for each in scalars)
-    sums = Sums(
-        losses, norms, row_norms, beta * raw_curvature, beta * float(np.trace(second)), float(largest[0]), float(largest[1])
-    )
+    tops = (float(each) for each in largest.values)
+    sums = Sums(losses, norms, row_norms, beta * raw_curvature, beta * float(np.trace(second)), *tops)
     return Taylor(beta * second, beta * third, beta * fourth, row_norms, sums.largest_norm, Rounding.of(posterior, frame, sums))
+
+
+def _taylor(loss: Loss, frame: Frame, rows: Floats, y: Floats | None) -> tuple[Floats, Floats, Floats, Floats, Largest]:
+    predictor = rows @ frame.centre
+    white = rows @ frame.scale
+    squares = np.einsum("ij,ij->i", white, white)
+    norms = np.sqrt(squares)
+    row_squares = np.einsum("ij,ij->i", rows, rows)
+    row_norms = np.sqrt(row_squares)
+    largest = Largest(np.array([norms.max(initial=0.0), row_norms.max(initial=0.0)]))
+    curvature = loss.curvature(predictor, y)
+    third = np.abs(loss.third(predictor, y)) * norms
+    count = weights_of(y)
+    scalars = np.array(
+        [
+            loss.total(predictor, y) if loss.margin else np.abs(loss.value(predictor, y)).sum(),  # a margin loss is ≥ 0
+            np.sum(count * norms),
+            np.sum(count * row_norms),
+            curvature @ row_squares,
+        ]
+    )
+    by_squares = weighted_gram(white, curvature * squares)
+    return weighted_gram(white, curvature), weighted_gram(white, third), by_squares, scalars, largest
 
 
 def largest_norms(rows: Floats, white: Floats, spread: float) -> Floats:
@@ -192,20 +214,19 @@ def largest_norms(rows: Floats, white: Floats, spread: float) -> Floats:
 def grams(posterior: GibbsPosterior, frame: Frame, shares: tuple[float, ...], known: Grams | None = None) -> Grams:
     """The Gram matrices of `Grams` at radii ``shares`` in units of √p, in one pass, joined to those already known."""
     radii = np.sqrt(posterior.dimension) * np.array(shares)
-    spread = product_error(frame.scale)
-
-    def block(rows: Floats, y: Floats | None) -> tuple[Floats]:
-        white = rows @ frame.scale
-        reaches = np.multiply.outer(radii, largest_norms(rows, white, spread))
-        weights = posterior.loss.curvature_losses(reaches, rows @ frame.centre, y)
-        return (np.stack([weighted_gram(white, weight) for weight in weights]),)
-
-    (sums,) = posterior.data.reduce(block, ROWS)
+    (sums,) = posterior.data.reduce(partial(_grams, posterior.loss, frame, radii, product_error(frame.scale)), ROWS)
     sums = posterior.inverse_temperature * sums
     if known is not None:
         radii, sums = np.concatenate([known.radii, radii]), np.concatenate([known.at_radii, sums])
     order = np.argsort(radii)
     return Grams(radii[order], sums[order])
+
+
+def _grams(loss: Loss, frame: Frame, radii: Floats, spread: float, rows: Floats, y: Floats | None) -> tuple[Floats]:  # noqa: PLR0917
+    white = rows @ frame.scale
+    reaches = np.multiply.outer(radii, largest_norms(rows, white, spread))
+    weights = loss.curvature_losses(reaches, rows @ frame.centre, y)
+    return (np.stack([weighted_gram(white, weight) for weight in weights]),)
 
 
 def svec_scale(width: int) -> Floats:
@@ -223,6 +244,18 @@ def fill_pairs(white: Values, out: Values) -> None:
         start = stop
 
 
+_ROOM = threading.local()
+
+
+def pair_room(width: int, dtype: type[np.floating[Any]]) -> Values:
+    """Return room for the products of pairs of one block of `ROWS` rows: this thread's own, and taken only once."""
+    shape = (width * (width + 1) // 2, ROWS)
+    room: Values | None = getattr(_ROOM, "room", None)
+    if room is None or room.shape != shape or room.dtype != dtype:
+        room = _ROOM.room = np.empty(shape, dtype=dtype)
+    return room
+
+
 def pairs_of(columns: Floats) -> Floats:
     """Products v_j v_k, j ≤ k, of points given as columns (p, points): the packed upper triangles of vvᵀ, unscaled."""
     products = np.empty((len(columns) * (len(columns) + 1) // 2, columns.shape[1]))
@@ -236,16 +269,7 @@ def cubic(posterior: GibbsPosterior, frame: Frame) -> Cubic:
     c_j = 3 Σ_k T_jkk/(p+2) makes T − sym(c ⊗ I) traceless (the harmonic decomposition of a cubic form).
     """
     p = posterior.dimension
-    pairs = np.empty((p * (p + 1) // 2, ROWS))
-
-    def block(rows: Floats, y: Floats | None) -> tuple[Floats]:
-        third = posterior.inverse_temperature / 6 * posterior.loss.third(rows @ frame.centre, y)
-        white = np.ascontiguousarray((rows @ frame.scale).T)
-        products = pairs[:, : len(rows)]
-        fill_pairs(white, products)
-        return ((white * third) @ products.T,)
-
-    (flat,) = posterior.data.reduce(block, ROWS)
+    (flat,) = posterior.data.reduce(partial(_cubic, posterior.loss, posterior.inverse_temperature, frame), ROWS)
     row, column = np.triu_indices(p)
     linear = 3 * flat[:, row == column].sum(axis=1) / (p + 2)
     trace_part = np.zeros_like(flat)
@@ -255,6 +279,14 @@ def cubic(posterior: GibbsPosterior, frame: Frame) -> Cubic:
     trace_part[column, index] += linear[row] / 3
     rest = (flat - trace_part) * svec_scale(p)
     return Cubic(linear, rest @ rest.T, flat)
+
+
+def _cubic(loss: Loss, beta: float, frame: Frame, rows: Floats, y: Floats | None) -> tuple[Floats]:
+    third = beta / 6 * loss.third(rows @ frame.centre, y)
+    white = np.ascontiguousarray((rows @ frame.scale).T)
+    products = pair_room(len(white), np.float64)[:, : len(rows)]
+    fill_pairs(white, products)
+    return ((white * third) @ products.T,)
 
 
 @dataclass(frozen=True)

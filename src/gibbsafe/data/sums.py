@@ -1,0 +1,217 @@
+"""How sums over records are taken: the one place that knows the order of additions, and who works.
+
+Records are cut, in their order, into chunks of `CHUNK_ROWS`; a chunk into blocks, which a block function sees one at a time, and
+whose parts are added from left to right; the chunks' sums are added along a binary tree (`add_in_tree`). None of it depends on
+who computes a chunk, so results are the same bit by bit for any number of workers; and whoever holds 2^k chunks from a multiple
+of 2^k on may send one sum in place of theirs.
+
+A block function is pure: it sees rows and what stands beside them, keeps nothing, and whatever else it needs was given to it
+(`functools.partial`): a few kilobytes that can be sent elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import chain, islice
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from gibbsafe import _validate
+from gibbsafe._types import Floats, Values
+
+__all__ = [
+    "CHUNK_ROWS",
+    "BlockFunction",
+    "Collected",
+    "Largest",
+    "RowFunction",
+    "add_in_tree",
+    "added",
+    "available_workers",
+    "each_row",
+    "in_order",
+    "sum_of_blocks",
+    "sum_of_chunks",
+    "working",
+]
+
+#: Records of a chunk, whatever the block size: small enough for two to be read at once, large enough to be worth a task.
+CHUNK_ROWS = 1 << 15
+#: Names a number of workers for whoever names none.
+VARIABLE = "GIBBSAFE_WORKERS"
+
+
+@dataclass(frozen=True, eq=False)
+class Largest:
+    """Maxima where others are sums: adding takes the larger one, number by number.
+
+    >>> (Largest(np.array([1.0, 5.0])) + Largest(np.array([2.0, 3.0]))).values
+    array([2., 5.])
+    """
+
+    values: Floats
+
+    def __add__(self, other: Largest) -> Largest:
+        return Largest(np.maximum(self.values, other.values))
+
+    def __rmul__(self, times: int) -> Largest:
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """Arrays kept one after another: of few records, chosen by the function that returns them."""
+
+    arrays: tuple[Values, ...]
+
+    def __add__(self, other: Collected) -> Collected:
+        return Collected(self.arrays + other.arrays)
+
+    def __rmul__(self, times: int) -> Collected:
+        return Collected(times * self.arrays)
+
+    @property
+    def all(self) -> Values:
+        """All of them in one array."""
+        return np.concatenate(self.arrays)
+
+
+#: What one block contributes: anything that can be added, and taken a number of times.
+Part: TypeAlias = Any
+#: Rows (float64, or codes) of a block and what stands beside them (`beside_of`) in, parts out.
+BlockFunction: TypeAlias = Callable[[Any, Floats | None], tuple[Part, ...]]
+RowFunction: TypeAlias = Callable[[Any, Floats | None], Floats]
+#: The rows of a chunk from its first one, and what stands beside them.
+Chunk: TypeAlias = Callable[[int], tuple[Values, Floats | None]]
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
+def sum_of_chunks(function: BlockFunction, chunk: Chunk, rows: int, block_rows: int) -> tuple[Part, ...]:
+    """Return the sum of ``function(rows, beside)`` over all blocks of all chunks."""
+    _validate.count("block_rows", block_rows)
+    task = partial(_sum_of_chunk, function, chunk, block_rows)
+    return add_in_tree(in_order(task, range(0, max(rows, 1), CHUNK_ROWS)))
+
+
+def _sum_of_chunk(function: BlockFunction, chunk: Chunk, block_rows: int, first: int) -> tuple[Part, ...]:
+    return sum_of_blocks(function, *chunk(first), block_rows)
+
+
+def sum_of_blocks(function: BlockFunction, rows: Values, beside: Floats | None, block_rows: int) -> tuple[Part, ...]:
+    """Sum ``function`` over the blocks of one chunk from left to right, each widened to float64 first unless it holds codes.
+
+    The function's own arrays are never written to: the first block's are copied and the others added to the copies.
+    """
+    totals: list[Part] = []
+    for start in range(0, max(len(rows), 1), block_rows):
+        block = rows[start : start + block_rows]
+        wide = block if block.dtype.kind == "i" else block.astype(np.float64, copy=False)
+        parts = function(wide, None if beside is None else beside[start : start + block_rows])
+        if start == 0:
+            totals = [np.array(part) if isinstance(part, np.ndarray) else part for part in parts]
+        else:
+            for index, part in enumerate(parts):
+                totals[index] += part  # in place for arrays
+    return tuple(totals)
+
+
+def add_in_tree(sums: Iterable[tuple[Part, ...]]) -> tuple[Part, ...]:
+    """Add in order: neighbours first, then their sums, and so on, where 2^k of them begin at a multiple of 2^k.
+
+    >>> add_in_tree((letter,) for letter in "abcde")
+    ('abcde',)
+    """
+    waiting: list[tuple[int, tuple[Part, ...]]] = []
+    for each in sums:
+        size, total = 1, each
+        while waiting and waiting[-1][0] == size:
+            size, total = 2 * size, added(waiting.pop()[1], total)
+        waiting.append((size, total))
+    total = waiting.pop()[1]
+    while waiting:
+        total = added(waiting.pop()[1], total)
+    return total
+
+
+def added(first: tuple[Part, ...], second: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return two tuples' sums, part by part."""
+    return tuple(a + b for a, b in zip(first, second, strict=True))
+
+
+def each_row(function: RowFunction, chunk: Chunk, rows: int) -> Floats:
+    """Return one number per row, in their order; a function of each row alone gives the same ones whatever the chunks are."""
+    return np.concatenate(list(in_order(partial(_of_chunk, function, chunk), range(0, max(rows, 1), CHUNK_ROWS))))
+
+
+def _of_chunk(function: RowFunction, chunk: Chunk, first: int) -> Floats:
+    rows, beside = chunk(first)
+    return function(rows if rows.dtype.kind == "i" else rows.astype(np.float64, copy=False), beside)
+
+
+@dataclass(frozen=True)
+class _Crew:
+    """Threads that take chunks; NumPy and the compiled loops let go of the interpreter while they work."""
+
+    workers: int
+    pool: ThreadPoolExecutor
+
+
+_CREW: contextvars.ContextVar[_Crew | None] = contextvars.ContextVar("crew", default=None)
+
+
+def available_workers() -> int:
+    """Return how many workers there are if nobody says: what GIBBSAFE_WORKERS names, or the cores this process may use."""
+    named = os.environ.get(VARIABLE)
+    if named is not None:
+        if not named.strip().isdigit() or int(named) < 1:
+            _validate.fail(VARIABLE, named, "a whole number of at least 1")
+        return int(named)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Whoever knows the loaded libraries for products of matrices: looked for once."""
+    return ThreadpoolController()
+
+
+@contextmanager
+def working(workers: int | None = None) -> Iterator[None]:
+    """Let this many threads share every pass within; each takes its products by itself, so none waits for another's cores."""
+    crew = available_workers() if workers is None else _validate.count("workers", workers)
+    with _libraries().limit(limits=1, user_api="blas"):
+        if crew == 1:
+            yield
+            return
+        with ThreadPoolExecutor(crew, thread_name_prefix="gibbsafe") as pool:
+            token = _CREW.set(_Crew(crew, pool))
+            try:
+                yield
+            finally:
+                _CREW.reset(token)
+
+
+def in_order(task: Callable[[Given], Made], items: Iterable[Given]) -> Iterator[Made]:
+    """Yield ``task(item)`` in the order of the items; with workers, of the next few at the same time."""
+    crew, waiting = _CREW.get(), iter(items)
+    first = list(islice(waiting, 2))
+    if crew is None or len(first) < 2:
+        yield from map(task, chain(first, waiting))
+        return
+    running: deque[Future[Made]] = deque()
+    for item in chain(first, waiting):
+        running.append(crew.pool.submit(contextvars.copy_context().run, task, item))
+        if len(running) > 2 * crew.workers:
+            yield running.popleft().result()
+    while running:
+        yield running.popleft().result()

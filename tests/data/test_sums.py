@@ -1,0 +1,174 @@
+"""Sums over records: the same bits for any number of workers, and block functions that could be sent elsewhere."""
+
+import os
+import pickle
+import threading
+from contextlib import suppress
+from itertools import product
+
+import numpy as np
+import pytest
+
+import gibbsafe as gs
+from gibbsafe.data import Blocks, spool, sums
+from gibbsafe.data import blocks as blocks_module
+from gibbsafe.data.blocks import beside_of
+from gibbsafe.data.sums import Largest, add_in_tree, available_workers, in_order, sum_of_blocks, working
+from gibbsafe.errors import ParameterError
+from gibbsafe.samplers import SAMPLERS
+
+from ..examples import EXAMPLES, records
+
+#: Bytes of the largest block function, pickled: of a few thousand parameters' points and matrices more, of records none.
+LARGEST = 8192
+
+
+def moments(rows, beside):
+    return rows.T @ rows, rows.sum(axis=0), Largest(np.abs(rows).max(axis=0, initial=0.0)), float(len(rows))
+
+
+@pytest.fixture
+def short_chunks(monkeypatch):
+    """Chunks of 64 rows, so that small data have many."""
+    for module in (sums, blocks_module, spool):
+        monkeypatch.setattr(module, "CHUNK_ROWS", 64)
+
+
+def spilled(rows):
+    kept = spool.Spool(1)
+    for part in np.array_split(rows, 3):
+        kept.add(Blocks(part))
+    return kept.finish()
+
+
+@pytest.mark.usefixtures("short_chunks")
+@pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 1000])
+@pytest.mark.parametrize("block_rows", [7, 16, 200])
+@pytest.mark.parametrize("make", [Blocks, spilled])
+def test_sums_are_the_same_bit_by_bit_for_any_number_of_workers(rows, block_rows, make):
+    data = make(np.random.default_rng(rows).standard_normal((rows, 3)))
+    answers = []
+    for workers in (1, 2, 4):
+        with working(workers):
+            gram, total, largest, count = data.reduce(moments, block_rows)
+        answers.append((gram.tobytes(), total.tobytes(), largest.values.tobytes(), count))
+    assert len(set(answers)) == 1
+    assert answers[0][-1] == rows
+
+
+@pytest.mark.usefixtures("short_chunks")
+def test_whoever_holds_an_aligned_run_of_chunks_may_add_them_by_itself():
+    rows = np.random.default_rng(3).standard_normal((64 * 11 + 5, 2))
+    whole = Blocks(rows).reduce(moments, 16)
+    parts = [sum_of_blocks(moments, rows[first : first + 64], None, 16) for first in range(0, len(rows), 64)]
+    runs = [add_in_tree(parts[0:8]), add_in_tree(parts[8:12])]
+    np.testing.assert_array_equal(add_in_tree(runs)[0], whole[0])
+    np.testing.assert_array_equal(add_in_tree(parts)[0], whole[0])
+    assert whole[0] is not parts[0][0]
+
+
+def test_the_tree_adds_neighbours_first():
+    class Pair(str):
+        def __add__(self, other):
+            return Pair(f"({self}{other})")
+
+    assert add_in_tree((Pair(k),) for k in "abcdefg") == ("(((ab)(cd))((ef)g))",)
+
+
+def test_workers_see_the_numpy_errors_that_the_caller_chose():
+    with working(2), np.errstate(over="ignore"):
+        assert next(in_order(np.exp, np.full((4, 1), 1e9)))[0] == np.inf
+    with working(2), np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        list(in_order(np.exp, np.full((4, 1), 1e9)))
+
+
+def test_work_is_shared_and_only_a_few_results_wait():
+    seen, most = set(), []
+
+    def task(item):
+        seen.add(threading.current_thread().name)
+        return item
+
+    with working(2):
+        for place, item in enumerate(in_order(task, iter(range(50)))):
+            most.append(place - item)
+    assert not any(most)
+    assert all(name.startswith("gibbsafe") for name in seen)
+    assert list(in_order(task, range(3))) == [0, 1, 2]  # nobody works beside us here
+
+
+def test_a_failing_worker_is_heard():
+    def task(item):
+        raise ValueError(item)
+
+    with working(2), pytest.raises(ValueError, match="0"):
+        list(in_order(task, range(4)))
+
+
+def test_each_row_keeps_its_place():
+    data = Blocks(np.arange(100_000.0)[:, None], weights=np.full(100_000, 2.0))
+    with working(3):
+        np.testing.assert_array_equal(data.each_row(lambda rows, beside: rows[:, 0] * beside[:, 0]), 2 * np.arange(100_000.0))
+    assert beside_of(None, data.weights).shape == (100_000, 1)
+
+
+@pytest.mark.parametrize("workers", [0, -1, 1.5, True, "two"])
+def test_numbers_of_workers_that_are_none_are_refused(workers):
+    with pytest.raises(ParameterError, match="workers"), working(workers):
+        pass
+
+
+def test_the_environment_may_name_the_number_of_workers(monkeypatch):
+    monkeypatch.setenv("GIBBSAFE_WORKERS", "3")
+    assert available_workers() == 3
+    monkeypatch.setenv("GIBBSAFE_WORKERS", "many")
+    with pytest.raises(ParameterError, match="GIBBSAFE_WORKERS"):
+        available_workers()
+    monkeypatch.delenv("GIBBSAFE_WORKERS")
+    assert 1 <= available_workers() <= (os.cpu_count() or 1)
+
+
+# -- block functions of every model and sampler ----------------------------------------------------------------------------
+
+
+def plans_of(model, adjacencies):
+    """One plan for each way of drawing that a model has."""
+    ways = [{"sampler": name} for name in SAMPLERS] + [{"purpose": "estimate"}]
+    for adjacency, way, delta in product(adjacencies, ways, (1e-6, 0.0)):
+        with suppress(gs.GibbsafeError):
+            yield gs.plan(model, gs.Budget(2.0, delta), n=600, adjacency=adjacency, **way)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_block_functions_can_be_sent_elsewhere_and_hold_no_records(monkeypatch, name):
+    sizes = []
+
+    def seen(function, chunk, rows, block_rows):
+        sizes.append(len(pickle.dumps(function)))
+        sent = pickle.loads(pickle.dumps(function))
+        answer = whole(function, chunk, rows, block_rows)
+        again = whole(sent, chunk, rows, block_rows)
+        for first, second in zip(answer, again, strict=True):
+            if isinstance(first, (float, np.ndarray)):
+                np.testing.assert_array_equal(first, second)
+        return answer
+
+    whole = sums.sum_of_chunks
+    for module in (blocks_module, spool):
+        monkeypatch.setattr(module, "sum_of_chunks", seen)
+    example = EXAMPLES[name]
+    data = records(example.model, 600)
+    for plan in plans_of(example.model, example.adjacencies):
+        plan.release(data, generator=np.random.default_rng(0), progress=False, workers=1)
+    assert sizes
+    assert max(sizes) < LARGEST
+
+
+@pytest.mark.usefixtures("short_chunks")
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_releases_are_the_same_for_any_number_of_workers(name):
+    example = EXAMPLES[name]
+    data = records(example.model, 600)
+    for plan in plans_of(example.model, example.adjacencies[:1]):
+        draws = [plan.release(data, generator=np.random.default_rng(0), progress=False, workers=w).draws for w in (1, 3)]
+        np.testing.assert_array_equal(*draws)
