@@ -26,6 +26,7 @@ class Extra:
 EXTRAS = {
     "accounting": Extra("dp-accounting", ("dp_accounting",)),
     "arviz": Extra("ArviZ", ("arviz",)),
+    "dask": Extra("Dask", ("dask", "distributed")),
     "formula": Extra("formulaic", ("formulaic",)),
     "plots": Extra("matplotlib", ("matplotlib",)),
     "postgres": Extra("psycopg", ("psycopg",)),

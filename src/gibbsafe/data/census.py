@@ -21,7 +21,7 @@ from gibbsafe._types import Values
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.errors import DomainError, GibbsafeError
 
-__all__ = ["Census", "PersonCap", "Unit", "array_rows", "person_key"]
+__all__ = ["Census", "PersonCap", "Unit", "array_rows", "distinct_persons", "person_key", "rank_among_same"]
 
 
 @dataclass(frozen=True)
@@ -97,16 +97,16 @@ class PersonCap:
 
     def keep(self, persons: Values) -> npt.NDArray[np.bool_]:
         """Return which rows of the next piece are kept."""
-        names, codes = _distinct(persons)
-        absent = np.array([_is_absent(name) for name in names], dtype=bool)[codes]
+        names, codes, missing = distinct_persons(persons)
+        absent = missing[codes]
         if absent.any() and self._on_invalid != "replace":
             row = int(np.argmax(absent))
             raise DomainError("persons: a row has no identifier; every row needs one", private=f"row {row} of its piece")
         keys = [person_key(name) for name in names]
         before = np.array([self._seen.get(key, 0) for key in keys], dtype=np.int64)
-        kept = np.asarray(~absent & (_rank(codes) + before[codes] < self._cap))
-        for name, key, count in zip(names, keys, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
-            if not _is_absent(name):
+        kept = np.asarray(~absent & (rank_among_same(codes) + before[codes] < self._cap))
+        for key, count, nobody in zip(keys, np.bincount(codes, minlength=len(names)).tolist(), missing, strict=True):
+            if not nobody:
                 self._seen[key] = min(self._seen.get(key, 0) + count, self._cap)
         return kept
 
@@ -114,6 +114,12 @@ class PersonCap:
 def person_key(name: object) -> bytes:
     """Return a short hash that stands for a person: the same for 1 and 1.0, from piece to piece."""
     return hashlib.blake2b(repr(_plain_name(name)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def distinct_persons(persons: Values) -> tuple[list[Any], npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """Return the different identifiers, each row's position among them, and which of them name nobody."""
+    names, codes = _distinct(persons)
+    return names, codes, np.array([_is_absent(name) for name in names], dtype=bool)
 
 
 def _distinct(persons: Values) -> tuple[list[Any], npt.NDArray[np.intp]]:
@@ -145,7 +151,7 @@ def _is_absent(person: object) -> bool:
         return True
 
 
-def _rank(codes: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+def rank_among_same(codes: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
     """Return how many earlier rows of the piece are of the same person."""
     order = np.argsort(codes, kind="stable")
     ordered, places = codes[order], np.arange(len(codes))

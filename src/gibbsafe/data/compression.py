@@ -14,7 +14,7 @@ records after little more than a quarter of them, at the price of about one grad
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,16 @@ import numpy.typing as npt
 from gibbsafe._types import Values
 from gibbsafe.data.blocks import Blocks, RowBlocks
 
-__all__ = ["merge_identical"]
+__all__ = [
+    "LARGEST_SHARE",
+    "Distinct",
+    "Mergeable",
+    "different_rows",
+    "merge_identical",
+    "merged_rows",
+    "sampled_hashes",
+    "sampling",
+]
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 
@@ -37,6 +46,14 @@ FOLD = np.uint64(32)
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
+@runtime_checkable
+class Mergeable(Protocol):
+    """Records elsewhere, whose holders merge those that are the same."""
+
+    def merged(self) -> RowBlocks:
+        """Return what `merge_identical` would of the same records here."""
+
+
 def merge_identical(records: RowBlocks) -> RowBlocks:
     """Return the records with identical ones merged into weighted rows where that pays; otherwise as they are.
 
@@ -47,9 +64,14 @@ def merge_identical(records: RowBlocks) -> RowBlocks:
     >>> sorted(zip(merged.rows[:, 0].tolist(), merged.weights.tolist()))
     [(0.25, 700.0), (0.5, 300.0)]
     """
-    if not isinstance(records, Blocks) or records.weights is not None or records.rows.dtype.kind != "f":
-        return records
-    if records.n_rows < FEWEST:
+    if isinstance(records, Mergeable):
+        return records.merged()
+    if (
+        not isinstance(records, Blocks)
+        or records.weights is not None
+        or records.rows.dtype.kind != "f"
+        or records.n_rows < FEWEST
+    ):
         return records
     hashes = _hashes_if_few(records)
     if hashes is None:
@@ -70,25 +92,38 @@ def merge_identical(records: RowBlocks) -> RowBlocks:
 
 def _hashes_if_few(records: Blocks) -> Hashes | None:
     """Return a hash of every record, or None once more than few of those seen so far are different, by estimate."""
-    constants = _odd_constants(records.width + 1)
-    sampled = min(SAMPLED, records.n_rows)
-    threshold = np.uint64(min(sampled / records.n_rows * 2.0**64, 2.0**64 - 2048))
+    threshold, most = sampling(records.n_rows)
     hashes = np.empty(records.n_rows, dtype=np.uint64)
     seen = np.empty(0, dtype=np.uint64)
     fresh: list[Hashes] = []
     for start in range(0, records.n_rows, ROWS):
         part = slice(start, start + ROWS)
-        block = _mixed(_bits(records.rows[part])) @ constants[:-1]
-        if records.targets is not None:
-            block += _mixed(_bits(records.targets[part])) * constants[-1]
-        hashes[part] = block
-        block = _mixed(block) * MIX
-        fresh.append(block[block <= threshold])
-        if len(seen) + sum(map(len, fresh)) > LARGEST_SHARE * sampled:
+        hashes[part] = _hashes_of(records.rows[part], None if records.targets is None else records.targets[part])
+        fresh.append(_below(hashes[part], threshold))
+        if len(seen) + sum(map(len, fresh)) > most:
             seen, fresh = np.unique(np.concatenate([seen, *fresh])), []
-            if len(seen) > LARGEST_SHARE * sampled:
+            if len(seen) > most:
                 return None
     return hashes
+
+
+def sampling(n_rows: int) -> tuple[np.uint64, float]:
+    """Return the threshold below which hashes are a sample, and how many different ones of it are few."""
+    sampled = min(SAMPLED, n_rows)
+    return np.uint64(min(sampled / n_rows * 2.0**64, 2.0**64 - 2048)), LARGEST_SHARE * sampled
+
+
+def _hashes_of(rows: Values, targets: Values | None) -> Hashes:
+    constants = _odd_constants(rows.shape[1] + 1)
+    hashes = _mixed(_bits(rows)) @ constants[:-1]
+    if targets is not None:
+        hashes += _mixed(_bits(targets)) * constants[-1]
+    return np.asarray(hashes)
+
+
+def _below(hashes: Hashes, threshold: np.uint64) -> Hashes:
+    again = _mixed(hashes) * MIX
+    return np.asarray(again[again <= threshold])
 
 
 def _odd_constants(count: int) -> Hashes:
@@ -124,3 +159,39 @@ def _by_content(records: Blocks) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.i
         bits = np.column_stack([bits, _bits(records.targets)])
     _, first, inverse = np.unique(bits, axis=0, return_index=True, return_inverse=True)
     return first, inverse.reshape(-1)
+
+
+# -- records in several places: each says which different rows it has -------------------------------------------------------
+
+
+#: Hashes in their order, the rows and targets that have them, and how many records each stands for.
+Distinct: TypeAlias = tuple[Hashes, Values, Values | None, npt.NDArray[np.int64]]
+
+
+def sampled_hashes(threshold: np.uint64, most: float, rows: Values, targets: Values | None) -> Hashes:
+    """Return the different hashes of a sample of some rows, of too many the first that are too many."""
+    found = [_below(_hashes_of(*part), threshold) for part in _pieces(rows, targets)]
+    return np.unique(np.concatenate(found))[: int(most) + 1]
+
+
+def different_rows(rows: Values, targets: Values | None) -> Distinct | None:
+    """Return the different ones of some rows and how often each is there; None if two that differ have one hash."""
+    hashes = np.concatenate([_hashes_of(*part) for part in _pieces(rows, targets)])
+    return merged_rows([(hashes, rows, targets, np.ones(len(rows), dtype=np.int64))])
+
+
+def merged_rows(parts: list[Distinct]) -> Distinct | None:
+    """Return the different rows of several places, as `different_rows`."""
+    hashes, rows, counts = (np.concatenate([part[k] for part in parts]) for k in (0, 1, 3))
+    beside = [part[2] for part in parts if part[2] is not None]
+    targets = np.concatenate(beside) if beside else None
+    different, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+    if not _alike(Blocks(rows, targets), first, inverse):
+        return None
+    weights = np.bincount(inverse, counts, minlength=len(first)).astype(np.int64)
+    return different, rows[first], None if targets is None else targets[first], weights
+
+
+def _pieces(rows: Values, targets: Values | None) -> list[tuple[Values, Values | None]]:
+    starts = range(0, max(len(rows), 1), ROWS)
+    return [(rows[k : k + ROWS], None if targets is None else targets[k : k + ROWS]) for k in starts]

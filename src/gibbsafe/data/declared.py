@@ -36,7 +36,7 @@ class DeclaredTable:
         object.__setattr__(self, "source", as_table(self.source))
         if isinstance(self.source, str | Path):
             object.__setattr__(self, "source", open_table(self.source, self.wanted, self.csv_format))
-        elif not is_table(self.source) and not hasattr(self.source, "batches"):
+        elif not is_table(self.source) and not any(hasattr(self.source, name) for name in ("batches", "__dask_graph__")):
             raise DomainError(
                 "data: must be a file, a directory, a dict of columns or a table with the Arrow C stream, "
                 f"not {type(self.source).__name__}"

@@ -23,7 +23,7 @@ from gibbsafe.data.places import Place, RemoteFile, locate, one_line_errors, sho
 from gibbsafe.data.prefetch import prefetched
 from gibbsafe.errors import DomainError
 
-__all__ = ["DirectoryTable", "column_names", "open_table"]
+__all__ = ["DirectoryPart", "DirectoryTable", "column_names", "comparable", "open_table"]
 
 #: Directories of formats that keep rows of the past beside those of today: which count is written elsewhere.
 VERSIONED = {"_delta_log": "Delta", ".hoodie": "Hudi"}
@@ -49,16 +49,26 @@ def column_names(source: str | Path, csv_format: CsvFormat | None = None) -> lis
 
 
 @dataclass(frozen=True)
-class _Part:
+class DirectoryPart:
     """One file of a directory, and the columns that its path gives, as texts; None for a missing value."""
 
     file: FileTable
+    wanted: Mapping[str, str]
     fixed: Document
 
-    def batches(self, wanted: Mapping[str, str], on_invalid: str) -> Iterator[Any]:
+    def count_rows(self) -> int:
+        """Return the file's number of rows."""
+        return self.file.count_rows()
+
+    def batches(self, on_invalid: str = "error") -> Iterator[Any]:
+        """Yield record batches with the wanted columns, as `FileTable.batches` does."""
+        return prefetched(self.read(on_invalid))
+
+    def read(self, on_invalid: str) -> Generator[Any, None, None]:
         """Yield batches of the wanted columns, those of the path put in their places."""
         import pyarrow as pa
 
+        wanted = self.wanted
         fixed = {name: self._value(name, wanted[name], on_invalid) for name in self.fixed}
         if not self.file.wanted:  # the path says it all: rows are counted
             for rows in (0, *_in_batches(self.file.count_rows())):
@@ -98,7 +108,7 @@ class DirectoryTable:
     place: Place
     wanted: Mapping[str, str]
     csv_format: CsvFormat = field(default_factory=CsvFormat)
-    parts: tuple[_Part, ...] = field(init=False, repr=False)
+    parts: tuple[DirectoryPart, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         with one_line_errors(self.place):
@@ -111,13 +121,13 @@ class DirectoryTable:
                 other = self.parts[0].file.shown
                 raise DomainError(f"{part.file.shown}: another kind of table than {other}; a directory holds one kind")
 
-    def _part(self, inside: str) -> _Part:
+    def _part(self, inside: str) -> DirectoryPart:
         keys = _partition_of(inside)
         file = FileTable(_joined(self.place, inside), {k: v for k, v in self.wanted.items() if k not in keys}, self.csv_format)
         clash = set(keys) & set(self.wanted) & set(file.names() if set(keys) & set(self.wanted) else ())
         if clash:
             raise DomainError(f"{file.shown}: column {min(clash)!r} is there 2 times, in the file and in its directory's name")
-        return _Part(file, {name: value for name, value in keys.items() if name in self.wanted})
+        return DirectoryPart(file, self.wanted, {name: value for name, value in keys.items() if name in self.wanted})
 
     def count_rows(self) -> int:
         """Return the number of rows: from the files' own accounts of it, or by the line ends of CSV files."""
@@ -142,7 +152,7 @@ class DirectoryTable:
     def _read(self, on_invalid: str) -> Generator[Any, None, None]:
         types: dict[str, tuple[Any, str]] = {}
         for part in self.parts:
-            for k, batch in enumerate(part.batches(self.wanted, on_invalid)):
+            for k, batch in enumerate(part.read(on_invalid)):
                 if k == 0:
                     self._compare(types, batch.schema, part.file.shown)
                 yield batch
@@ -152,7 +162,7 @@ class DirectoryTable:
         import pyarrow as pa
 
         for name, kind in self.wanted.items():
-            stored = _plain(schema.field(name).type, any_number=kind == "number")
+            stored = comparable(schema.field(name).type, kind)
             if pa.types.is_null(stored):  # a column of missing entries, whatever they would be
                 continue
             before, first = types.setdefault(name, (stored, where))
@@ -162,16 +172,16 @@ class DirectoryTable:
                 )
 
 
-def _plain(kind: Any, *, any_number: bool) -> Any:
-    """Return the type that entries compare by: of a dictionary its values', one for texts, and one for numbers where they are."""
+def comparable(stored: Any, kind: str) -> Any:
+    """Return the type that entries of a column compare by: of a dictionary its values', one for texts, one for numbers."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if pa.types.is_dictionary(stored):
+        stored = stored.value_type
+    if pa.types.is_large_string(stored) or pa.types.is_string_view(stored):
         return pa.string()
-    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    return pa.float64() if any_number and numeric else kind
+    numeric = pa.types.is_integer(stored) or pa.types.is_floating(stored) or pa.types.is_decimal(stored)
+    return pa.float64() if kind == "number" and numeric else stored
 
 
 # -- what a directory holds -----------------------------------------------------------------------------------------------

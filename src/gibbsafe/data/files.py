@@ -6,7 +6,7 @@ import csv
 import difflib
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -34,12 +34,13 @@ class FileTable:
     """Columns of a file, by name, in batches: as often as asked, never more than a batch in memory.
 
     ``wanted`` maps each column to how its text is read (``"number"``, ``"text"`` or ``"truth"``); it matters for CSV only, other
-    formats have types of their own.
+    formats have types of their own. ``row_groups`` are those of a Parquet file that are read; by default all.
     """
 
     path: Place
     wanted: Mapping[str, str]
     csv_format: CsvFormat = field(default_factory=CsvFormat)
+    row_groups: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.path, RemoteFile):
@@ -95,6 +96,13 @@ class FileTable:
                 hint = f"did you mean {' or '.join(map(repr, near))}?" if near and not found else ""
                 raise DomainError(f"{self.shown}: column {name!r} is there {found} times, must be there once", private=hint)
         return list(self.wanted)
+
+    def split(self) -> tuple[FileTable, ...]:
+        """Return the row groups of a Parquet file as tables of their own; any other file is one."""
+        if _format_of(self.path) is not _PARQUET:
+            return (self,)
+        with one_line_errors(self.path), _parquet(self) as file:
+            return tuple(replace(self, row_groups=(k,)) for k in range(file.num_row_groups)) or (self,)
 
     def names(self) -> list[str]:
         """Return the names of all columns; not one value is looked at."""
@@ -212,7 +220,7 @@ def _read_parquet(table: FileTable) -> Iterator[Any]:
     with _parquet(table) as file:
         names = table.check(file.schema_arrow.names)
         yield _no_rows(file.schema_arrow, names)
-        for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=names, use_threads=False):
+        for batch in file.iter_batches(BATCH_ROWS, table.row_groups, columns=names, use_threads=False):
             yield batch.select(names)
 
 

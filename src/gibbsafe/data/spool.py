@@ -22,7 +22,7 @@ from gibbsafe.data.blocks import DEFAULT_BLOCK_ROWS, BlockFunction, Blocks, RowB
 from gibbsafe.data.sums import CHUNK_ROWS, sum_of_chunks
 from gibbsafe.errors import GibbsafeError
 
-__all__ = ["DEFAULT_MEMORY", "SpilledBlocks", "Spool"]
+__all__ = ["DEFAULT_MEMORY", "SpilledBlocks", "Spool", "room_in_memory"]
 
 #: The memory limit, in bytes, of whoever names none, so that nothing fills a machine's memory by itself.
 DEFAULT_MEMORY = 2**32
@@ -123,11 +123,16 @@ def _disk_errors() -> Iterator[None]:
         raise GibbsafeError(f"temporary file in {tempfile.gettempdir()}: {reason}; set TMPDIR to a disk with room") from error
 
 
+def room_in_memory(memory: int | None) -> int:
+    """Return how many bytes encoded rows may take before they are kept elsewhere."""
+    return int((DEFAULT_MEMORY if memory is None else memory) * IN_MEMORY)
+
+
 class Spool:
     """Collects encoded blocks: in memory up to the limit (bytes), beyond it in a file without a name."""
 
     def __init__(self, memory: int | None = None) -> None:
-        self._limit = int((DEFAULT_MEMORY if memory is None else memory) * IN_MEMORY)
+        self._limit = room_in_memory(memory)
         self._kept: list[Blocks] = []
         self._bytes = self._rows = 0
         self._files: tuple[NamelessFile, NamelessFile | None] | None = None

@@ -32,13 +32,15 @@ def encode_records(
     persons: object = None,
     memory: int | None = None,
     advance: Callable[[int], None] | None = None,
+    census: Census | None = None,
 ) -> RowBlocks:
     """Return encoded records: arrays at once, tables and sparse rows piece by piece, beyond the memory limit in a file.
 
     Encoding works row by row, so the result is the same whatever the pieces are. Every row passes the `Census`. After each piece
-    ``advance`` is told its rows, for a progress bar.
+    ``advance`` is told its rows, for a progress bar. A ``census`` of the caller's own sees every row and identifier instead.
     """
-    census = Census(unit, options.on_invalid)
+    of_persons = unit.of_persons or census is not None
+    census = census or Census(unit, options.on_invalid)
     sparse = has_sparse_rows(data)
     if not is_table(data) and not sparse:
         names = None if persons is None else np.asarray(persons)
@@ -48,7 +50,7 @@ def encode_records(
     spool, total = Spool(memory), 0
     for piece, rows in _sparse_pieces(data, memory) if sparse else _pieces(data, memory, options.on_invalid):
         last = total + rows
-        names = persons_of(piece, persons, total, rows) if unit.of_persons else None
+        names = persons_of(piece, persons, total, rows) if of_persons else None
         try:
             block = census.admit(model.encode(piece, options), rows, names)
         except DomainError as error:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextvars
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -34,8 +35,11 @@ __all__ = [
     "Collected",
     "Largest",
     "RowFunction",
+    "add_aligned",
     "add_in_tree",
     "added",
+    "aligned_runs",
+    "alone",
     "available_workers",
     "each_row",
     "in_order",
@@ -131,9 +135,18 @@ def add_in_tree(sums: Iterable[tuple[Part, ...]]) -> tuple[Part, ...]:
     >>> add_in_tree((letter,) for letter in "abcde")
     ('abcde',)
     """
+    return add_aligned((1, each) for each in sums)
+
+
+def add_aligned(nodes: Iterable[tuple[int, tuple[Part, ...]]]) -> tuple[Part, ...]:
+    """Go on with `add_in_tree` from (size, sum) of subtrees in their order, as `aligned_runs` cuts them: the same sum.
+
+    >>> add_aligned([(2, ("ab",)), (1, ("c",)), (1, ("d",)), (1, ("e",))])
+    ('abcde',)
+    """
     waiting: list[tuple[int, tuple[Part, ...]]] = []
-    for each in sums:
-        size, total = 1, each
+    for each in nodes:
+        size, total = each
         while waiting and waiting[-1][0] == size:
             size, total = 2 * size, added(waiting.pop()[1], total)
         waiting.append((size, total))
@@ -141,6 +154,20 @@ def add_in_tree(sums: Iterable[tuple[Part, ...]]) -> tuple[Part, ...]:
     while waiting:
         total = added(waiting.pop()[1], total)
     return total
+
+
+def aligned_runs(first: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield (first, size) of the fewest subtrees of `add_in_tree` that hold these chunks and no other.
+
+    >>> list(aligned_runs(3, 9))
+    [(3, 1), (4, 4), (8, 1)]
+    """
+    while first < stop:
+        size = first & -first or 1 << (stop - first).bit_length()
+        while first + size > stop:
+            size //= 2
+        yield first, size
+        first += size
 
 
 def added(first: tuple[Part, ...], second: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -185,11 +212,35 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+class _Alone:
+    """Whoever is within takes products of matrices by one core each; the last to leave gives the libraries their cores back."""
+
+    def __init__(self) -> None:
+        self._lock, self._within = threading.Lock(), 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._within += 1
+            if self._within == 1:
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._within -= 1
+            if self._within == 0 and self._limit is not None:
+                self._limit.restore_original_limits()
+
+
+#: For `with`, by any number of threads at a time.
+alone = _Alone()
+
+
 @contextmanager
 def working(workers: int | None = None) -> Iterator[None]:
     """Let this many threads share every pass within; each takes its products by itself, so none waits for another's cores."""
     crew = available_workers() if workers is None else _validate.count("workers", workers)
-    with _libraries().limit(limits=1, user_api="blas"):
+    with alone:
         if crew == 1:
             yield
             return

@@ -11,6 +11,8 @@ from gibbsafe._types import Document, Floats
 from gibbsafe._validate import count, fail
 from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.data.census import Unit
+from gibbsafe.data.cluster.encoding import encode_on_cluster
+from gibbsafe.data.cluster.tables import ClusterTable, on_cluster
 from gibbsafe.data.compression import merge_identical
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import as_table, require_readable
@@ -78,6 +80,8 @@ def release(
     progress: bool | Progress | None = None,
     memory: int | None = None,
     workers: int | None = None,
+    cluster: object = None,
+    insecure_cluster: bool = False,
     show_values: bool = False,
     untrusted: bool = False,
     weights: None = None,
@@ -86,21 +90,20 @@ def release(
 
     Args:
         plan: made by `gibbsafe.plan`.
-        data: a pair (X, y), or a table with named columns: whatever speaks the Arrow C stream, or a dict of columns.
+        data: a pair (X, y), or a table with named columns: what speaks the Arrow C stream, a dict of columns; or Dask's.
         ledger: the account to charge before sampling, or None.
         persons: one identifier per row (or the name of a table's column), needed if the plan caps rows per person.
         on_invalid: ``"error"`` refuses NaN, infinities and unknown labels; ``"replace"`` puts public values in their place.
         storage: ``"float64"`` or ``"float32"``, how encoded rows are kept; products are always taken in float64.
         generator: a seeded generator for tests, which marks the certificate; None for secure randomness.
-        progress: True, False, or a function to call while sampling; by default bars of rows read and of draws if stderr is a
-            terminal.
+        progress: True, False, or a function to call while sampling; by default bars at a terminal.
         memory: how many bytes encoded rows of a table may take; beyond it they are kept in a file without a name.
-        workers: how many threads share every pass over the records, by default as many as this process may use cores; the
-            release is the same, bit for bit, for any number of them.
+        workers: how many threads share every pass, by default all cores of this process; the release is the same for any number.
+        cluster: address of a Dask scheduler, or a client, whose workers read and keep the records (docs/scale.md).
+        insecure_cluster: also take a cluster on whose connections somebody could listen.
         show_values: let refusals name values, rows and counts of the data: for the curator's eyes only.
         untrusted: whoever wrote the plan is not trusted with refusals (docs/trust.md): invalid entries are always replaced, and
-            the ledger is charged before any record is decoded. A wrong number of records is refused before the charge, by
-            counting alone; whatever fails later keeps the charge.
+            the ledger is charged before a record is decoded; by counting alone a wrong number of them is refused before that.
         weights: refused: a row of weight w would reveal w times as much. Repeat rows and cap them per person, or stratify.
 
     Guarantees:
@@ -110,17 +113,17 @@ def release(
     """
     _refuse_weights(weights)
     _require_account(ledger, show_values, untrusted)
+    _require_persons(plan, persons)
     options = EncodingOptions("replace" if untrusted else on_invalid, storage)
     data = as_table(data)
     require_readable(data)
     if memory is not None:
         count("memory", memory)
-    if plan.rows_per_person > 1 and persons is None:
-        raise DomainError("persons: rows_per_person is declared, so pass an identifier per row (persons=...)")
     random, randomness = use(generator)
     if randomness == "seeded" and isinstance(ledger, Guarded):
         ledger.refuse_seeded()
-    with showing_values(show_values), working(workers):
+    joined = on_cluster(data, cluster, insecure=insecure_cluster, shown=show_values)
+    with showing_values(show_values), working(workers), joined as data:
         read = _Reading(plan, data, options, persons, memory, False if callable(progress) else progress)
         blocks, charge = read.after_charging(ledger) if untrusted else read.before_charging(ledger)
         with sampling_bar(progress, sum(stage.draws for stage in plan.stages)) as report:
@@ -173,6 +176,11 @@ def _require_account(ledger: Ledger | None, show_values: bool, untrusted: bool) 
         fail("show_values", show_values, "False with untrusted=True")
 
 
+def _require_persons(plan: Plan, persons: object) -> None:
+    if plan.rows_per_person > 1 and persons is None:
+        raise DomainError("persons: rows_per_person is declared, so pass an identifier per row (persons=...)")
+
+
 @dataclass(frozen=True)
 class _Reading:
     """Records on their way to row blocks, and the charge before or after they are decoded."""
@@ -190,7 +198,7 @@ class _Reading:
         return Unit(self.plan.rows_per_person, self.plan.n if self.plan.adjacency == Adjacency.REPLACE_ONE else None)
 
     def _encoded(self) -> RowBlocks:
-        shown = self.progress if hasattr(self.data, "batches") else False  # arrays are encoded at once
+        shown = self.progress if hasattr(self.data, "batches") else False  # arrays are encoded at once, clusters have bars
         with counting_bar(shown, expected_rows(self.data) if shown is not False else None, "reading rows") as advance:
             read = {"persons": self.persons, "memory": self.memory, "advance": advance}
             return blocks_of(self.plan, self.data, self.options, self.unit, **read)
@@ -209,7 +217,10 @@ class _Reading:
 
 def blocks_of(plan: Plan, data: object, options: EncodingOptions, unit: Unit, **read: Any) -> RowBlocks:
     """Return records as the samplers of this plan see them, read as `encode_records` is told: for releases and audits alike."""
-    blocks = encode_records(plan.model, data, options, unit=unit, **read)
+    if isinstance(data, ClusterTable):
+        blocks: RowBlocks = encode_on_cluster(plan.model, data, options, unit=unit, **read)
+    else:
+        blocks = encode_records(plan.model, data, options, unit=unit, **read)
     sampler = SAMPLERS.get(plan.sampler)
     merged = sampler is None or sampler.posterior is GibbsPosterior  # which counts weighted rows
     return merge_identical(blocks) if merged else blocks
