@@ -25,6 +25,11 @@ UntrustedOption = Annotated[
 ShowValuesOption = Annotated[
     bool, typer.Option("--show-values", help="Let refusals name values, rows and counts: for the curator only.")
 ]
+WorkersOption = Annotated[int | None, typer.Option(help="Threads that share the work; by default all cores. Same result.")]
+ClusterOption = Annotated[str | None, typer.Option(help="A Dask scheduler, tls://…, whose workers read and keep the records.")]
+InsecureOption = Annotated[
+    bool, typer.Option("--insecure-cluster", help="Take a cluster on whose connections somebody could listen.")
+]
 
 
 @app.command("release")
@@ -42,7 +47,9 @@ def release(
     sign: Annotated[Path | None, typer.Option(help="Sign the release with this private key.")] = None,
     memory: Annotated[str | None, typer.Option(help="Room for encoded rows, like 500MB; beyond it they wait on disk.")] = None,
     storage: Annotated[str, typer.Option(help="float64, or float32 for half the memory.")] = "float64",
-    workers: Annotated[int | None, typer.Option(help="Threads that share the work; by default all cores. Same result.")] = None,
+    workers: WorkersOption = None,
+    cluster: ClusterOption = None,
+    insecure_cluster: InsecureOption = False,
     untrusted_study: UntrustedOption = False,
     show_values: ShowValuesOption = False,
     clipping: Annotated[bool, typer.Option("--clipping", help="Count clipped values on stderr: for the curator only.")] = False,
@@ -57,17 +64,14 @@ def release(
 
     Examples:
 
-    `gibbsafe release study.toml --data table.csv --out release.json`
+    `gibbsafe release study.toml --data table.csv --out release.json --no-ledger`
 
-    `gibbsafe release study.toml --data s3://bucket/visits --memory 500MB --ledger ledger.db#clinic`
-
-    `gibbsafe release study.toml --data table.csv --no-ledger`
+    `gibbsafe release study.toml --data s3://bucket/visits --cluster tls://scheduler:8786 --ledger ledger.db#clinic`
 
     `gibbsafe release theirs.toml --data table.csv --untrusted-study --ledger ledger.db#clinic`
     """
     from gibbsafe._files import require_free
     from gibbsafe.cli.inputs import parse_size
-    from gibbsafe.cli.ledger import refuse_two_documents
     from gibbsafe.study import Study
 
     _refuse_misuse(ledger, no_ledger=no_ledger, untrusted=untrusted_study, shown=show_values or clipping)
@@ -76,18 +80,26 @@ def release(
     if untrusted_study:  # whoever wrote it chooses neither account, nor marks, nor the name of the data
         loaded = replace(loaded, account=None, anchor=None, dataset=None)
     account, signer, named = _account(loaded, ledger, no_ledger, anchor), _Signer(sign), dataset or loaded.dataset
-    if account is not None:
-        refuse_two_documents(account.anchor_place(), as_json)
-        account.refuse_other_data(named)
+    _refuse_account(account, named, as_json=as_json)
     require_free(out, force=force, inputs=[study, data, *([] if sign is None else [sign])])
     table = loaded.read(data)
     counts = _clipped(loaded, data) if clipping else ""
     deferred = _deferred(account, key=key, reason=reason, dataset=named, signer=signer.key_id)
-    shown = {"progress": False if quiet or as_json else None, "show_values": show_values, "untrusted": untrusted_study}
-    read = {"persons": loaded.person_column, "storage": storage, "memory": room, "workers": workers}
-    released = signer.sign(planned.release(table, ledger=deferred, **read, **shown))
+    how: JSON = {"progress": False if quiet or as_json else None, "show_values": show_values, "untrusted": untrusted_study}
+    how |= {"persons": loaded.person_column, "storage": storage, "memory": room, "workers": workers}
+    how |= {"cluster": cluster, "insecure_cluster": insecure_cluster}
+    released = signer.sign(planned.release(table, ledger=deferred, **how))
     _write(released, out, deferred, force=force)
     _tell(released, out, deferred, counts, as_json=as_json, quiet=quiet)
+
+
+def _refuse_account(account: Account | None, dataset: str | None, *, as_json: bool) -> None:
+    """Refuse an account of other data, or one whose marks would go where the release's document goes."""
+    from gibbsafe.cli.ledger import refuse_two_documents
+
+    if account is not None:
+        refuse_two_documents(account.anchor_place(), as_json)
+        account.refuse_other_data(dataset)
 
 
 def _deferred(account: Account | None, **about: object) -> DeferredCharge | None:
