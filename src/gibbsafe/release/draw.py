@@ -11,6 +11,7 @@ from gibbsafe._types import Document, Floats
 from gibbsafe._validate import count, fail
 from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.data.census import Unit
+from gibbsafe.data.cluster.crews import ClusterError
 from gibbsafe.data.cluster.encoding import encode_on_cluster
 from gibbsafe.data.cluster.tables import ClusterTable, on_cluster
 from gibbsafe.data.compression import merge_identical
@@ -127,7 +128,9 @@ def release(
         read = _Reading(plan, data, options, persons, memory, False if callable(progress) else progress)
         blocks, charge = read.after_charging(ledger) if untrusted else read.before_charging(ledger)
         with sampling_bar(progress, sum(stage.draws for stage in plan.stages)) as report:
-            made = guarded(lambda: carried_out(plan, blocks, random, report), "sampling: failed, a charge stands", trusted=())
+            made = guarded(
+                lambda: carried_out(plan, blocks, random, report), "sampling: failed, a charge stands", trusted=(ClusterError,)
+            )
     return _certified(plan, made, charge, randomness, storage)
 
 

@@ -14,7 +14,7 @@ from gibbsafe import _validate
 from gibbsafe._types import Floats, Values
 from gibbsafe.data.blocks import DEFAULT_BLOCK_ROWS, Blocks, RowBlocks
 from gibbsafe.data.cluster.crews import Crew
-from gibbsafe.data.cluster.tasks import attempt, different, rows_of, sample, sum_of_run
+from gibbsafe.data.cluster.tasks import different, rows_of, sample, sum_of_run
 from gibbsafe.data.compression import FEWEST, LARGEST_SHARE, merged_rows, sampling
 from gibbsafe.data.sums import CHUNK_ROWS, BlockFunction, add_aligned
 
@@ -54,9 +54,7 @@ class ClusterBlocks:
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
         """Sum of ``function(rows, targets)`` over consecutive blocks of at most ``block_rows`` rows."""
         _validate.count("block_rows", block_rows)
-        order = self.crew.order(FAILED)
-        told = [[each] * len(self.runs) for each in (order, sum_of_run, function, block_rows)]
-        futures = self.crew.client.map(attempt, *told, self.firsts, self.runs, pure=False)
+        futures = self.crew.map(FAILED, sum_of_run, (function, block_rows), self.firsts, self.runs)
         return add_aligned(node for nodes in self.crew.results(futures) for node in nodes)
 
     def merged(self) -> RowBlocks:

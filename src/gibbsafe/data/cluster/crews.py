@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import queue
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +18,14 @@ from gibbsafe._extras import require_extra
 from gibbsafe.data.cluster.tasks import Failure, Order, attempt, fingerprint
 from gibbsafe.errors import GibbsafeError
 
-__all__ = ["Crew", "crew_of", "is_private"]
+__all__ = ["ClusterError", "Crew", "crew_of", "is_private"]
 
 #: Seconds that a scheduler has to answer, and that a cluster may be without workers before it is given up.
 ANSWER, PATIENCE = 10.0, 30.0
+
+
+class ClusterError(GibbsafeError):
+    """A cluster was lost: nothing of it depends on records."""
 
 
 def is_private(address: str) -> bool:
@@ -44,7 +51,6 @@ class Crew:
 
     client: Any
     shown: bool = False
-    patience: float = PATIENCE
 
     @property
     def threads(self) -> dict[str, int]:
@@ -59,18 +65,34 @@ class Crew:
     def submit(self, failure: str, function: Callable[..., Any], *arguments: Any, worker: str | None = None) -> Any:
         """Have a task done, by this worker if it is there when it can start; return what will be its result."""
         place = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
-        return self.client.submit(attempt, self.order(failure), function, *arguments, pure=False, **place)
+        with _reached():
+            return self.client.submit(attempt, self.order(failure), function, *arguments, pure=False, **place)
 
     def compute(self, failure: str, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Have a task done for each call, whose arguments may be of Dask; those are dropped once they were used."""
         import dask
 
-        task = dask.delayed(attempt, pure=False)
-        order = self.order(failure)
-        return list(self.client.compute([task(order, function, *arguments) for arguments in calls]))
+        task, order = dask.delayed(attempt, pure=False), self.order(failure)
+        with _reached():
+            return list(self.client.compute([task(order, function, *arguments) for arguments in calls]))
+
+    def map(self, failure: str, function: Callable[..., Any], told: Sequence[object], *items: Sequence[Any]) -> list[Any]:
+        """Have one task done for the items at each place, all of them told the same before: one message to the scheduler."""
+        same = [[each] * len(items[0]) for each in (self.order(failure), function, *told)]
+        with _reached():
+            return list(self.client.map(attempt, *same, *items, pure=False))
 
     def results(self, futures: Sequence[Any]) -> list[Any]:
         """Return all results in their order; give up where the scheduler is gone, or no worker has come for too long."""
+        with _reached():
+            self._await(futures)
+            found = self.client.gather(list(futures))
+        for each in found:
+            if isinstance(each, Failure):
+                raise each.error()
+        return list(found)
+
+    def _await(self, futures: Sequence[Any]) -> None:
         from distributed import wait
 
         deserted: float | None = None
@@ -78,28 +100,39 @@ class Crew:
             try:
                 with self.client.as_current():
                     wait(futures, timeout=2)
-                break
+                return
             except TimeoutError:
                 deserted = self._deserted_since(deserted)
-        found = self.client.gather(list(futures))
-        for each in found:
-            if isinstance(each, Failure):
-                raise each.error()
-        return list(found)
 
     def _deserted_since(self, since: float | None) -> float | None:
         """Return when the last worker left, None while there are some; raise where that is too long ago."""
         if self.client.status != "running":
-            raise GibbsafeError("cluster: the scheduler is gone")
+            raise ClusterError("cluster: the scheduler is gone; whatever was charged stands")
         try:
             if self.threads:
                 return None
         except (TimeoutError, OSError):
-            raise GibbsafeError("cluster: the scheduler does not answer any more") from None
+            raise ClusterError("cluster: the scheduler does not answer any more; whatever was charged stands") from None
         now = time.monotonic()
-        if since is not None and now - since > self.patience:
-            raise GibbsafeError(f"cluster: has had no workers for {self.patience:.0f} s")
+        if since is not None and now - since > PATIENCE:
+            raise ClusterError(f"cluster: has had no workers for {PATIENCE:.0f} s; whatever was charged stands")
         return now if since is None else since
+
+
+@contextmanager
+def _reached() -> Iterator[None]:
+    """Turn what Dask raises about a cluster, and not about a task, into one line."""
+    from distributed import KilledWorker
+    from distributed.client import ClosedClientError
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except (CancelledError, ClosedClientError, CommClosedError):
+        raise ClusterError("cluster: the scheduler is gone; whatever was charged stands") from None
+    except KilledWorker:
+        words = "workers died of one task again and again, perhaps for want of memory; whatever was charged stands"
+        raise ClusterError(f"cluster: {words}") from None
 
 
 @contextmanager
@@ -136,7 +169,7 @@ def _connected(address: str, insecure: bool) -> Any:
     _refuse_listeners([address], insecure)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # its words go beside ours, and a refusal is one line
     try:
-        return Client(address, timeout=ANSWER, set_as_default=False)
+        return _within(2 * ANSWER, lambda: Client(address, timeout=ANSWER, set_as_default=False))
     except (OSError, TimeoutError) as error:
         raise GibbsafeError(f"cluster {plain}: no scheduler answers within {ANSWER:.0f} s ({type(error).__name__})") from None
     except (ValueError, TypeError, RuntimeError) as error:
@@ -144,6 +177,26 @@ def _connected(address: str, insecure: bool) -> Any:
         raise GibbsafeError(
             f"cluster {plain}: cannot be reached ({words}); keys for tls:// are in Dask's configuration"
         ) from None
+
+
+def _within(seconds: float, function: Callable[[], Any]) -> Any:
+    """Return what the function returns, or raise TimeoutError: Dask waits forever for a scheduler that takes a call silently."""
+    answer: queue.Queue[tuple[bool, Any]] = queue.Queue()
+
+    def ask() -> None:
+        try:
+            answer.put((True, function()))
+        except Exception as error:
+            answer.put((False, error))
+
+    threading.Thread(target=ask, daemon=True).start()
+    try:
+        done, found = answer.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError from None
+    if not done:
+        raise found
+    return found
 
 
 def _refuse_listeners(addresses: Sequence[str], insecure: bool) -> None:
