@@ -49,6 +49,16 @@ def test_the_page_on_schedules_is_what_its_results_give():
     assert schedules.page(results) == (ROOT / "docs" / "schedules.md").read_text()
 
 
+def test_the_page_on_scale_is_what_its_results_give():
+    pytest.importorskip("distributed", reason="needs gibbsafe[dask]")
+    from benchmarks.questions import costs
+
+    results = json.loads((ROOT / "benchmarks" / "results" / "costs.json").read_text())
+    _, inside, _ = costs.parted((ROOT / "docs" / "scale.md").read_text())
+    assert inside == costs.section(results)
+    assert results["worst"] <= 0.3
+
+
 def test_draws_of_the_committed_run_come_when_they_should():
     """Hard data within seconds, a million records within what was stated, proposals below their bound."""
     from benchmarks.report import draws as report_draws

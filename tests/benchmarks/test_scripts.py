@@ -358,11 +358,40 @@ def test_gains_without_noise_to_speak_of_are_the_fits_own(monkeypatch):
     assert 0.9 < found["cells"][0]["share"] < 1.05
 
 
+def test_threads_and_the_bytes_of_every_way():
+    pytest.importorskip("distributed", reason="needs gibbsafe[dask]")
+    from benchmarks.questions import workers
+
+    found = workers.threads(5_000, 3)
+    assert found["gradient_ratio"] > 0
+    assert found["release_ratio"] > 0
+    assert workers.digest(np.zeros(2)) == workers.digest(np.zeros((1, 2))) != workers.digest(np.ones(2))
+
+
+def test_costs_are_found_again_and_their_section_written():
+    from benchmarks.questions import costs
+
+    truth = {"round": 0.01, "task": 0.001, "number": 2e-9}
+    entries = [{"n": n, "tasks": t, "workers": w} for n in (10**5, 10**6) for t in (2, 12) for w in (1, 2)]
+    for entry in entries:
+        entry["seconds"] = costs.predicted(truth, entry)
+    assert costs.fit(entries) == pytest.approx(truth, rel=1e-6)
+    slow = costs.predicted(truth, entries[-1], 0.1, 3.0)
+    assert slow == pytest.approx(0.01 + 0.012 + 2e-9 * 21e6 / 2 * 3 + 6 * 0.1)
+    far = [costs.extrapolated(truth, n, 200) for n in costs.SIZES]
+    assert [each["most"] for each in far] == ["sums", "sums", "disk"]
+    checked = [entries[-1] | {"late": 0.1, "slow": 3.0, "predicted": slow}]
+    written = {"costs": truth, "assumed": costs.ASSUMED, "fitted": entries, "checked": checked, "extrapolated": far, "worst": 0.1,
+               "passes": 200, "date": "today", "machine": {"cores": 2}, "features": 20}  # fmt: skip
+    assert "an estimate of 200 passes" in costs.section(written)
+
+
 COUNTED = {"kind": gs.models.CountRegression, "cap": 12, "dispersion": 8.0}
 
 
 TESTS = {
     "contamination": test_contamination_and_its_section,
+    "costs": test_costs_are_found_again_and_their_section_written,
     "draws": test_draws_and_their_section,
     "estimates": test_costs_of_an_estimate,
     "families": test_costs_of_draws_of_a_family,
@@ -378,6 +407,7 @@ TESTS = {
     "tables": test_tables_have_errors_and_intervals_that_cover,
     "tightness": test_tightness_shares_are_at_most_one,
     "utility": test_every_method_of_utility_gives_a_finite_loss,
+    "workers": test_threads_and_the_bytes_of_every_way,
 }
 
 

@@ -139,10 +139,10 @@ def test_models_without_targets_and_of_codes(client):
     mean = gs.plan(gs.models.GaussianMean(dimension=2, radius=1.0), gs.Budget(1.0, 1e-6), n=50_000, adjacency="replace-one")
     here = mean.release(X, generator=seeded()).draws
     assert (mean.release(da.from_array(X, chunks=(8_000, 1)), cluster=client, generator=seeded()).draws == here).all()
-    y = generator.integers(0, 2, 9_000)
-    bernoulli = gs.plan(gs.models.BetaBernoulli(alpha=1.0, beta=1.0), gs.Budget(1.0, 1e-6), n=9_000, adjacency="replace-one")
+    y = generator.integers(0, 2, 900)
+    bernoulli = gs.plan(gs.models.BetaBernoulli(alpha=1.0, beta=1.0), gs.Budget(1.0, 1e-6), n=900, adjacency="replace-one")
     here = bernoulli.release(y, generator=seeded()).draws
-    assert (bernoulli.release(da.from_array(y, chunks=999), cluster=client, generator=seeded()).draws == here).all()
+    assert (bernoulli.release(da.from_array(y, chunks=99), cluster=client, generator=seeded()).draws == here).all()
 
 
 def test_no_rows_at_all_under_add_remove(client, frame):
