@@ -47,7 +47,7 @@ __all__ = [
 #: Records of a chunk, whatever the block size: small enough for two to be read at once, large enough to be worth a task.
 CHUNK_ROWS = 1 << 15
 #: Tasks of each worker in a pass: more wait less for the slowest, and cost more to hand over.
-TASKS_EACH = 4
+TASKS_EACH = 2
 #: Names a number of workers for whoever names none.
 VARIABLE = "GIBBSAFE_WORKERS"
 

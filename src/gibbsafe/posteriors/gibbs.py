@@ -27,7 +27,7 @@ __all__ = ["ROWS_FOR_ONE_CHAIN", "GibbsPosterior", "total_and_gradient"]
 
 
 #: A block's predictor, slopes and scratch fit in a core's own cache, its rows in the shared one.
-ROWS_FOR_ONE_CHAIN = 8192
+ROWS_FOR_ONE_CHAIN = 16384
 CELLS_FOR_MANY_CHAINS = 1 << 14
 
 
