@@ -2,8 +2,8 @@
 
 A pass takes t₀ + t₁·(tasks) + c·(numbers of the slowest worker): a round to the scheduler and back, the scheduler's work for each
 task, and the sums. t₀, t₁ and c are fitted by least squares of relative errors to passes over tables of several sizes, cut into
-several numbers of runs, on one and two workers. The model then says how long passes take on clusters whose workers answer late, or
-of which one is slow; these are measured too: workers sleep."""
+several numbers of runs, on one and two workers. The model then says how long passes take where workers answer late, or where one
+is slow; these are measured too: workers sleep."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def pass_seconds(client, n, runs, repeats, delay=None):
     """Median seconds of a gradient pass over n rows in so many runs."""
     X, y, _, _ = harness.iso(n, FEATURES, 0, 0)
     plan = plan_of(n)
-    encoding.RUN_BYTES = -(-n * (FEATURES + 2) * 8 // runs)
+    encoding.run_bytes = lambda crew: -(-n * (FEATURES + 2) * 8 // runs)
     with crew_of(client) as crew:
         table = ClusterTable(arrays_of(X, y, -(-n // 4)), crew)
         blocks = encode_on_cluster(plan.model, table, EncodingOptions(), unit=Unit())
@@ -94,7 +94,7 @@ def predicted(costs, entry, lateness=0.0, factor=1.0):
 
 def extrapolated(costs, n, passes):
     """What many workers would take: seconds of a pass, hours of an estimate, and what is the most of it."""
-    workers, run = ASSUMED["workers"], 2**28
+    workers, run = ASSUMED["workers"], encoding.RUN_SHARE * ASSUMED["memory"]
     row = (FEATURES + 1) * 8
     entry = {"n": n, "workers": workers, "tasks": workers * max(1, round(n * row / workers / run))}
     one, tasks, numbers = (cost * term for cost, term in zip(costs.values(), terms(entry), strict=True))
@@ -131,7 +131,7 @@ def run(name, quick, sizes, checked, repeats):
                     harness.log(str(document["fitted"][-1]))
             if workers == 2:
                 costs = document["costs"] = fit(document["fitted"])
-                document["checked"] = [check(client, costs, checked, *delay, max(3, repeats // 3)) for delay in CHECKED]
+                document["checked"] = [check(client, costs, checked, delay, max(3, repeats // 3)) for delay in CHECKED]
     document["worst"] = max(abs(each["predicted"] / each["seconds"] - 1) for each in document["checked"])
     document["passes"] = passes_of_an_estimate()
     document["extrapolated"] = [extrapolated(costs, n, document["passes"]) for n in SIZES]
@@ -139,10 +139,10 @@ def run(name, quick, sizes, checked, repeats):
     return document
 
 
-def check(client, costs, n, seconds, factor, repeats):
+def check(client, costs, n, delay, repeats):
     """A pass with late workers, or a slow one, beside what the model says of it."""
-    entry = pass_seconds(client, n, 4, repeats, (seconds, factor)) | {"workers": 2, "late": seconds, "slow": factor}
-    entry["predicted"] = predicted(costs, entry, seconds, factor)
+    entry = pass_seconds(client, n, 4, repeats, delay) | {"workers": 2, "late": delay[0], "slow": delay[1]}
+    entry["predicted"] = predicted(costs, entry, *delay)
     harness.log(str(entry))
     return entry
 
@@ -163,7 +163,7 @@ def section(results):
     beyond = [(f"{e['n']:.0e}".replace("e+", "e"), f"{e['held_gb']:,.0f}", f"{e['tasks']:,}", f"{e['pass_s']:,.1f}",
                f"{e['hours']:,.2f}", e["most"]) for e in results["extrapolated"]]  # fmt: skip
     return "\n".join([
-        f"Measured {results['date']} on {results['machine']['cores']} shared cores; passes are gradients of {results['features']} features.",
+        f"Measured {results['date']} on {results['machine']['cores']} shared cores: gradients of {results['features']} features.",
         "",
         f"A pass takes {1e3 * costs['round']:.1f} ms for the round, {1e3 * costs['task']:.2f} ms for each task, and {per}.",
         "",

@@ -99,6 +99,15 @@ def test_no_transcript_makes_it_fail(monkeypatch):
         assert np.isfinite(found).all(), plan
 
 
+def test_a_fit_that_does_not_come_out_is_refused_in_one_line(one, monkeypatch):
+    def singular(*_):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr(scores, "fit_of", singular)
+    with pytest.raises(gs.PremiseError, match="no parameter near the declared scale explains"):
+        one.population(draws=8)
+
+
 def test_a_file_gives_the_same_posterior(one, tmp_path):
     one.save(tmp_path / "r.json")
     again = gs.Release.load(tmp_path / "r.json")

@@ -163,6 +163,8 @@ class Spool:
 
     def finish(self) -> RowBlocks:
         """Return all records."""
+        if self._files is None and len(self._kept) == 1:
+            return self._kept[0]
         if self._files is None:
             targets = [block.targets for block in self._kept if block.targets is not None]
             rows = np.concatenate([block.rows for block in self._kept])

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from gibbsafe._types import Values
-from gibbsafe.data.blocks import RowBlocks
+from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.census import Census, Unit, array_rows
 from gibbsafe.data.options import Encoder, EncodingOptions
 from gibbsafe.data.sources import batches_of, is_table
 from gibbsafe.data.sparse import dense_pieces, has_sparse_rows
 from gibbsafe.data.spool import DEFAULT_MEMORY, Spool
+from gibbsafe.data.sums import in_order
 from gibbsafe.errors import DomainError
 
 __all__ = ["check_count", "count_rows", "encode_records", "expected_rows", "persons_of"]
@@ -34,33 +37,68 @@ def encode_records(
     advance: Callable[[int], None] | None = None,
     census: Census | None = None,
 ) -> RowBlocks:
-    """Return encoded records: arrays at once, tables and sparse rows piece by piece, beyond the memory limit in a file.
+    """Return encoded records, piece by piece: arrays in memory, tables and sparse rows beyond the memory limit in a file.
 
-    Encoding works row by row, so the result is the same whatever the pieces are. Every row passes the `Census`. After each piece
-    ``advance`` is told its rows, for a progress bar. A ``census`` of the caller's own sees every row and identifier instead.
+    Encoding works row by row, so the result is the same whatever the pieces are, and whoever encodes them. Every row passes the
+    `Census`, in the order of the pieces. After each ``advance`` is told its rows, for a progress bar. A ``census`` of the caller's
+    own sees every row and identifier instead.
     """
-    of_persons = unit.of_persons or census is not None
+    of_persons, in_memory = unit.of_persons or census is not None, not is_table(data) and not has_sparse_rows(data)
     census = census or Census(unit, options.on_invalid)
-    sparse = has_sparse_rows(data)
-    if not is_table(data) and not sparse:
-        names = None if persons is None else np.asarray(persons)
-        blocks = census.admit(model.encode(data, options), array_rows(data), names)
-        census.close()
-        return blocks
-    spool, total = Spool(memory), 0
-    for piece, rows in _sparse_pieces(data, memory) if sparse else _pieces(data, memory, options.on_invalid):
-        last = total + rows
-        names = persons_of(piece, persons, total, rows) if of_persons else None
-        try:
-            block = census.admit(model.encode(piece, options), rows, names)
-        except DomainError as error:
-            raise DomainError(str(error), private=f"in rows {total} to {last - 1}" if total else "") from None
-        spool.add(block)
-        total = last
+    spool = Spool(sys.maxsize if in_memory else memory)
+    names = None if persons is None else np.asarray(persons)
+    if in_memory and of_persons and names is not None and names.shape != (array_rows(data),):
+        raise DomainError("persons: not one identifier per row", private=f"shape {names.shape} for {array_rows(data)} rows")
+    encode = partial(_encoded, model, options, persons if of_persons else None)
+    for block, rows, owners in in_order(encode, _numbered(_pieces_of(data, memory, options.on_invalid))):
+        spool.add(census.admit(block, rows, owners))
         if advance is not None:
             advance(rows)
     census.close()
     return spool.finish()
+
+
+def _encoded(
+    model: Encoder, options: EncodingOptions, persons: object, piece: tuple[Any, int, int | None]
+) -> tuple[Blocks, int, Values | None]:
+    """Return one piece encoded, its number of rows, and whose they are."""
+    records, first, rows = piece
+    try:
+        block = model.encode(records, options)
+        rows = array_rows(records) if rows is None else rows
+        return block, rows, persons_of(records, persons, first, rows)
+    except DomainError as error:
+        if not first or rows is None:
+            raise
+        raise DomainError(str(error), private=f"in rows {first} to {first + rows - 1}") from None
+
+
+def _numbered(pieces: Iterable[tuple[Any, int | None]]) -> Iterator[tuple[Any, int, int | None]]:
+    """Yield pieces with the number of rows before them and their own."""
+    first = 0
+    for piece, rows in pieces:
+        yield piece, first, rows
+        first += rows or 0
+
+
+def _pieces_of(data: Any, memory: int | None, on_invalid: str) -> Iterable[tuple[Any, int | None]]:
+    """Yield records of any form, a limited number at a time where their form can be cut, and that number."""
+    if has_sparse_rows(data):
+        return _sparse_pieces(data, memory)
+    return _pieces(data, memory, on_invalid) if is_table(data) else _array_pieces(data)
+
+
+def _array_pieces(data: Any) -> Iterator[tuple[Any, int | None]]:
+    """Yield parts of plain arrays with as many rows each; whatever else is not a table is one piece."""
+    arrays = data if isinstance(data, tuple) else (data,)
+    lengths = {len(each) if type(each) is np.ndarray and each.ndim else 0 for each in arrays}
+    total = max(lengths)
+    if len(lengths) > 1 or total <= MOST_ROWS:
+        yield data, None  # counted once they were encoded, which refuses what has no rows
+        return
+    for first in range(0, total, MOST_ROWS):
+        part = slice(first, first + MOST_ROWS)
+        yield tuple(each[part] for each in arrays) if isinstance(data, tuple) else data[part], min(MOST_ROWS, total - first)
 
 
 @runtime_checkable
@@ -131,4 +169,4 @@ def persons_of(piece: Any, persons: Any, first: int, rows: int) -> Values | None
         if piece.schema.names.count(persons) != 1:
             raise DomainError(f"column {persons!r}: found {piece.schema.names.count(persons)} times, must be there once")
         return np.array(piece.column(persons).to_pylist(), dtype=object)
-    return np.asarray(persons)[first : first + rows].astype(object)
+    return np.asarray(persons)[first : first + rows]

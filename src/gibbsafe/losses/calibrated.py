@@ -91,4 +91,4 @@ class CalibratedScore:
     def gradient(self, rows: AnyFloats, theta: AnyFloats, counts: AnyFloats) -> AnyFloats:
         """Return Σ c ψ(zᵀθ) z over the rows z, c how often each counts: its weight, times the records it stands for."""
         compiled = calibrated_gradient(rows, theta, counts, self.clip)
-        return np.asarray((self.slope(rows @ theta) * counts) @ rows) if compiled is None else compiled
+        return np.dot(self.slope(rows @ theta) * counts, rows) if compiled is None else compiled

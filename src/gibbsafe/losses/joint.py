@@ -87,7 +87,7 @@ class JointLoss(Loss):
     def _gathered(self, rows: Floats, slopes: AnyFloats) -> Floats:
         """Return Σ z ⊗ slope as parameters (k, parameters), of slopes (rows, k, predictors)."""
         number, chains = slopes.shape[:2]
-        flat = np.moveaxis(slopes, 0, -1).reshape(chains * self.predictors, number) @ rows
+        flat = np.dot(np.moveaxis(slopes, 0, -1).reshape(chains * self.predictors, number), rows)
         return self.vector(np.swapaxes(flat.reshape(chains, self.predictors, rows.shape[1]), 1, 2))
 
     def gradient(self, rows: AnyFloats, theta: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:

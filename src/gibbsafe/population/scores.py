@@ -12,13 +12,24 @@ import math
 import numpy as np
 
 from gibbsafe._types import Floats
+from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
 from gibbsafe.population.chains import Target, approximated, draw
 from gibbsafe.samplers.noisy_scores import Answers
 from gibbsafe.samplers.pseudo_rows import normals
 from gibbsafe.samplers.score_fit import Expectation, Fit, Observation
 from gibbsafe.samplers.score_path import ScorePath
-from gibbsafe.samplers.transcript_fit import ROWS, Public, expectation_of, expected_over, fit_of, minimisers, misfit_of, observed
+from gibbsafe.samplers.transcript_fit import (
+    NO_FIT,
+    ROWS,
+    Public,
+    expectation_of,
+    expected_over,
+    fit_of,
+    minimisers,
+    misfit_of,
+    observed,
+)
 
 __all__ = ["draws_given", "scaled_draws"]
 
@@ -31,7 +42,16 @@ WIDE, TIMES = 6.0, 1.0
 def scaled_draws(public: Public, answers: Answers, path: ScorePath, draws: int, generator: np.random.Generator) -> Floats:
     """Return this many draws of θ* in scaled units."""
     assert public.shape is not None
-    features = public.shape.features
+    try:
+        return _scaled_draws(public, answers, path, draws, generator, public.shape.features)
+    except NO_FIT:
+        reason = "no parameter near the declared scale explains what was answered; the estimate is all that can be said"
+        raise PremiseError(f"population: {reason}") from None
+
+
+def _scaled_draws(  # noqa: PLR0917 - of `scaled_draws`, and the number of features
+    public: Public, answers: Answers, path: ScorePath, draws: int, generator: np.random.Generator, features: int
+) -> Floats:
     centre = expectation_of(public, answers, normals(generator, ROWS, features))
     fit = fit_of(public, centre, answers, path)
     several = _designs(public, answers, centre, generator)

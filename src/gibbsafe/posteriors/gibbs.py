@@ -27,9 +27,7 @@ __all__ = ["ROWS_FOR_ONE_CHAIN", "GibbsPosterior", "total_and_gradient"]
 
 
 #: A block's predictor, slopes and scratch fit in a core's own cache, its rows in the shared one.
-ROWS_FOR_ONE_CHAIN = 8192
-#: The Hessian also scales a copy of the block's rows.
-ROWS_FOR_HESSIAN = 4096
+ROWS_FOR_ONE_CHAIN = 16384
 CELLS_FOR_MANY_CHAINS = 1 << 14
 
 
@@ -152,7 +150,7 @@ class GibbsPosterior(Posterior):
 
     def value_gradient_hessian(self, theta: Floats) -> tuple[float, Floats, Floats]:
         """U(θ), ∇U(θ) and ∇²U(θ) in one pass."""
-        total, gradient, hessian = self.data.reduce(partial(_total_gradient_hessian, self.loss, theta), ROWS_FOR_HESSIAN)
+        total, gradient, hessian = self.data.reduce(partial(_total_gradient_hessian, self.loss, theta), ROWS_FOR_ONE_CHAIN)
         prior_slope = self.prior_precision * (theta - self.prior_centre)
         value = self.inverse_temperature * float(total) + float(self.prior_values(theta[None])[0])
         hessian = self.inverse_temperature * hessian
@@ -160,7 +158,7 @@ class GibbsPosterior(Posterior):
         return value, self.inverse_temperature * gradient + prior_slope, hessian
 
 
-# What a block contributes to each pass.
+# What a block contributes to each pass. Products with a small result are `np.dot`, which lets other threads work; `@` does not.
 
 
 def _totals(loss: Loss, columns: Floats, rows: Floats, y: Floats | None) -> tuple[Floats]:
@@ -177,17 +175,17 @@ def _gradient(loss: Loss, theta: Floats, rows: Floats, y: Floats | None) -> tupl
 
 
 def _gradients(loss: Loss, columns: Floats, rows: Floats, y: Floats | None) -> tuple[Floats]:
-    return (loss.slope(rows @ columns, y).T @ rows,)
+    return (np.dot(loss.slope(rows @ columns, y).T, rows),)
 
 
 def total_and_gradient(loss: Loss, theta: Floats, rows: Floats, y: Floats | None) -> tuple[Floats, Floats]:
     """Return the losses of a block at one point and their gradient."""
     total, slope = loss.total_and_slope(rows @ theta, y)
-    return total, slope @ rows
+    return total, np.dot(slope, rows)
 
 
 def _total_gradient_hessian(loss: Loss, theta: Floats, rows: Floats, y: Floats | None) -> tuple[Floats, Floats, Floats]:
     predictor = rows @ theta
     total, slope = loss.total_and_slope(predictor, y)
     shrunk = rows * np.sqrt(loss.curvature(predictor, y))[:, None]
-    return total, slope @ rows, shrunk.T @ shrunk  # a symmetric product, at half the price of a general one
+    return total, np.dot(slope, rows), np.dot(shrunk.T, shrunk)  # a symmetric product, at half the price of a general one

@@ -200,6 +200,8 @@ class CountLaw(Law):
 
         tried = np.arange(-FARTHEST, FARTHEST + 1, 0.5)
         left = np.array([missing(each) for each in tried])
+        if not np.isfinite(left).all():
+            return self
         if left[0] <= 0 or left.min() > 0:
             return replace(self, offset=float(tried[left.argmin() if left[0] > 0 else 0]))
         first = int(np.argmax(left <= 0))

@@ -77,7 +77,7 @@ class Contributions:
         if self.calibrated is not None:
             return self.calibrated_gradient(point, rows, self.counts(rows, beside))
         if isinstance(self.plain, KinkedLoss):  # a kink must not be crossed by a rounding that depends on where a row stands
-            return (np.asarray(self.loss.slope((rows * point).sum(axis=1), beside) @ rows),)
+            return (np.dot(self.loss.slope((rows * point).sum(axis=1), beside), rows),)
         return (np.asarray(self.loss.gradient(rows, point, beside)),)
 
     def facts(self, point: Floats, rows: Floats, beside: Floats | None) -> tuple[Floats]:
@@ -103,7 +103,7 @@ class Contributions:
 
 
 def _second_moment(rows: Floats, beside: Floats | None) -> tuple[Floats]:
-    return (rows.T @ (rows * np.broadcast_to(weights_of(beside), len(rows))[:, None]),)
+    return (np.dot(rows.T, rows * np.broadcast_to(weights_of(beside), len(rows))[:, None]),)
 
 
 class Records:

@@ -23,8 +23,21 @@ from gibbsafe.theorems.noisy_scores import facts_unit
 if TYPE_CHECKING:
     from gibbsafe.samplers.noisy_scores import Answers
 
-__all__ = ["Public", "expectation_of", "expected_over", "fit_of", "fitted", "minimisers", "misfit_of", "observed", "unseen_share"]
+__all__ = [
+    "NO_FIT",
+    "Public",
+    "expectation_of",
+    "expected_over",
+    "fit_of",
+    "fitted",
+    "minimisers",
+    "misfit_of",
+    "observed",
+    "unseen_share",
+]
 
+#: What a fit ends in that does not come out.
+NO_FIT = (np.linalg.LinAlgError, ValueError, ArithmeticError)
 #: Pseudo-rows of a design, of the estimate's and of the pilot's; rounds in which measured facts and fit are brought together.
 ROWS, PILOT_ROWS, ROUNDS = 512, 192, 2
 #: The search for minimisers ends when all but few steps are this short beside their points.
@@ -188,7 +201,7 @@ def fitted(public: Public, answers: Answers, path: ScorePath, *, pilot: bool = F
         return path.point
     try:
         point, misfit = _fit_point(public, answers, path, pilot)
-    except np.linalg.LinAlgError:
+    except NO_FIT:
         return path.point
     if not np.isfinite(point).all():
         return path.point

@@ -15,7 +15,7 @@ __all__ = ["BLOCK_ROWS", "FACTS", "MOST_ROWS", "REACH", "STEEPEST", "facts_unit"
 
 #: Rows whose terms are added before their sum is; the most rows of a table whose number is private; and how far from 0 (scaled
 #: units) points may lie: what the rounding of a sum is bounded by.
-BLOCK_ROWS = 8192
+BLOCK_ROWS = 16384
 MOST_ROWS = 10**8
 REACH = 1e3
 #: How much steeper a score may be than the slope of the model's own loss: that of a narrower one with the same bound.

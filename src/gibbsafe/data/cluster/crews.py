@@ -58,6 +58,12 @@ class Crew:
         asked = self.client.sync(self.client.scheduler.ncores, callback_timeout=ANSWER)
         return {address: int(number) for address, number in asked.items()}
 
+    @property
+    def memory(self) -> int:
+        """The least memory of a worker in bytes; 0 where none has a limit."""
+        told = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER)["workers"].values()
+        return min((int(each.get("memory_limit") or 0) for each in told), default=0)
+
     def order(self, failure: str) -> Order:
         """Return what tasks are told."""
         return Order(fingerprint(), failure, self.shown)
@@ -141,8 +147,9 @@ def crew_of(cluster: object, *, insecure: bool = False, shown: bool = False) -> 
     require_extra("dask", "a cluster")
     from distributed import get_client
 
-    ours = None
+    ours, words, loud = None, logging.getLogger("distributed"), logging.getLogger("distributed").level
     if isinstance(cluster, str):
+        words.setLevel(logging.CRITICAL)  # they would stand beside ours, and a refusal is one line
         ours = client = _connected(cluster, insecure)
     elif cluster is not None:
         client = cluster
@@ -158,6 +165,7 @@ def crew_of(cluster: object, *, insecure: bool = False, shown: bool = False) -> 
     finally:
         if ours is not None:
             ours.close(timeout=ANSWER)
+            words.setLevel(loud)
 
 
 def _connected(address: str, insecure: bool) -> Any:
@@ -167,7 +175,6 @@ def _connected(address: str, insecure: bool) -> Any:
     if "://" not in address:
         raise GibbsafeError(f"cluster {plain}: not an address; it begins with tls:// or tcp://")
     _refuse_listeners([address], insecure)
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # its words go beside ours, and a refusal is one line
     try:
         return _within(2 * ANSWER, lambda: Client(address, timeout=ANSWER, set_as_default=False))
     except (OSError, TimeoutError) as error:

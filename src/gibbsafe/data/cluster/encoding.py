@@ -22,8 +22,8 @@ from gibbsafe.errors import DomainError
 __all__ = ["encode_on_cluster"]
 
 FAILED = "data: cannot be read"
-#: Most bytes of a run: what a worker holds in memory for one task of a pass, however much it has spilled.
-RUN_BYTES = 2**28
+#: Share of a worker's memory that a run may take, and bytes where nobody limits it: a task of a pass has all of its run in memory.
+RUN_SHARE, RUN_BYTES = 1 / 8, 2**30
 #: Most buckets that hashes of persons are shuffled into.
 MOST_BUCKETS = 16
 
@@ -93,7 +93,7 @@ def _runs(crew: Crew, encoded: list[Any], forms: list[Form]) -> ClusterBlocks:
     """Have records cut where chunks of the whole table begin, and runs of chunks put together, as many on each worker."""
     rows, shape = sum(each.rows for each in forms), forms[0]
     dtype = np.dtype(shape.dtype)
-    bounds = _bounds(rows, shape.width * dtype.itemsize + 8, sum(crew.threads.values()))
+    bounds = _bounds(rows, shape.width * dtype.itemsize + 8, sum(crew.threads.values()), run_bytes(crew))
     workers = [address for address, threads in crew.threads.items() for _ in range(threads)]
     ends = np.cumsum([each.rows for each in forms])
     runs = []
@@ -109,9 +109,14 @@ def _runs(crew: Crew, encoded: list[Any], forms: list[Form]) -> ClusterBlocks:
     return ClusterBlocks(crew, tuple(runs), firsts, rows, shape.width, dtype, shape.has_targets)
 
 
-def _bounds(rows: int, row_bytes: int, threads: int) -> list[tuple[int, int]]:
+def run_bytes(crew: Crew) -> int:
+    """Return the most bytes of a run: few runs are few tasks for the scheduler, small ones can be spilled."""
+    return max(2**26, int(RUN_SHARE * crew.memory)) if crew.memory else RUN_BYTES
+
+
+def _bounds(rows: int, row_bytes: int, threads: int, most: int) -> list[tuple[int, int]]:
     """Return first and last record of every run: whole chunks, as even as can be, at least one run for every thread."""
     chunks = max(1, -(-rows // CHUNK_ROWS))
-    runs = min(chunks, threads * max(1, -(-rows * row_bytes // (threads * RUN_BYTES))))
+    runs = min(chunks, threads * max(1, -(-rows * row_bytes // (threads * most))))
     cuts = [k * chunks // runs for k in range(runs + 1)]
     return [(first * CHUNK_ROWS, min(rows, stop * CHUNK_ROWS)) for first, stop in pairwise(cuts)]

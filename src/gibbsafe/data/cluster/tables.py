@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from gibbsafe.data.cluster.crews import Crew, crew_of
@@ -61,9 +62,9 @@ class ClusterTable:
         declared = isinstance(self.data, DeclaredTable)
         source: Any = self.data.source if isinstance(self.data, DeclaredTable) else self.data
         if isinstance(source, FileTable):
-            return [("", part) for part in source.split()]
+            return [("", part) for part in _anywhere(source).split()]
         if isinstance(source, DirectoryTable):
-            return [("", part) for part in source.parts]
+            return [("", replace(part, file=_anywhere(part.file))) for part in source.parts]
         if hasattr(source, "__dask_graph__") and hasattr(source, "columns"):
             if declared:
                 source = _projected(source, self.data.wanted)  # type: ignore[attr-defined]
@@ -77,6 +78,11 @@ class ClusterTable:
         if len(beside) != len(named):
             raise DomainError("persons: not in as many partitions as the records; give both the same chunks")
         return [(*each, identifiers[0]) for each, identifiers in zip(named, beside, strict=True)]
+
+
+def _anywhere(file: FileTable) -> FileTable:
+    """Return a file by a path that does not depend on where a worker was started."""
+    return replace(file, path=file.path.absolute()) if isinstance(file.path, Path) else file
 
 
 def _projected(frame: Any, wanted: Any) -> Any:

@@ -66,7 +66,7 @@ def _sizes(metric: Floats, with_gram: bool, rows: Floats, y: Floats | None) -> t
     squares = np.square(rows)
     weights = weights_of(y) * np.ones(len(rows))
     scaled = rows * np.sqrt(weights)[:, None]
-    gram = scaled.T @ scaled if with_gram else np.zeros(0)
+    gram = np.dot(scaled.T, scaled) if with_gram else np.zeros(0)
     return weights @ squares, gram, Largest((squares @ (1 / metric)).max(initial=0.0))
 
 

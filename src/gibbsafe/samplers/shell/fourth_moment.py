@@ -22,7 +22,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from gibbsafe._types import Floats, Values
 from gibbsafe.losses.base import Loss
 from gibbsafe.posteriors.gibbs import GibbsPosterior
-from gibbsafe.samplers.shell.sums import ROWS, Frame, Taylor, fill_pairs, pair_room, svec_scale
+from gibbsafe.samplers.shell.sums import PAIR_ROWS, ROWS, Frame, Taylor, fill_pairs, pair_room, svec_scale
 
 __all__ = [
     "FourthMoment",
@@ -64,12 +64,12 @@ def _fourth_moments(posterior: GibbsPosterior, frame: Frame, weighings: list[Wei
     end in k and the pairs that begin at k or later: a third of the work of the whole matrix.
 
     Summed in single precision within a block (half the time), in double between blocks: each entry of a block's product of
-    ``ROWS`` terms carries a relative error of at most (ROWS + 16)·2⁻²⁴ of Σ|terms|, and the matrix of the Σ|terms| is at most
-    Σ|weight_i||y_i|⁴ in norm.
+    ``PAIR_ROWS`` terms carries a relative error of at most (PAIR_ROWS + 16)·2⁻²⁴ of Σ|terms|, and the matrix of the Σ|terms| is
+    at most Σ|weight_i||y_i|⁴ in norm.
     """
     p = posterior.dimension
     starts = np.arange(p) * p - np.arange(p) * (np.arange(p) - 1) // 2  # of the pairs (k, k), (k, k+1), …
-    entries, traces = posterior.data.reduce(partial(_moments, weighings, posterior.inverse_temperature, frame, starts), ROWS)
+    entries, traces = posterior.data.reduce(partial(_moments, weighings, posterior.inverse_temperature, frame, starts), PAIR_ROWS)
     first, second = np.triu_indices(p)
     counts = [len(first) - start for start in starts]
     a = np.concatenate([np.repeat(np.arange(k + 1), counts[k]) for k in range(p)])
@@ -82,7 +82,7 @@ def _fourth_moments(posterior: GibbsPosterior, frame: Frame, weighings: list[Wei
         for (i, j), (k, m) in (((a, b), (c, d)), ((a, c), (b, d)), ((a, d), (b, c))):  # a ≤ b ≤ c ≤ d
             row, column = starts[i] + j - i, starts[k] + m - k
             matrix[row, column] = matrix[column, row] = values
-        answer.append(FourthMoment(matrix * np.outer(scale, scale), float(trace) * (ROWS + 16) * 2.0**-24))
+        answer.append(FourthMoment(matrix * np.outer(scale, scale), float(trace) * (PAIR_ROWS + 16) * 2.0**-24))
     return answer
 
 
@@ -178,4 +178,4 @@ def _cubes(loss: Loss, frame: Frame, directions: Floats, rows: Floats, y: Floats
     white = rows @ frame.scale
     along = white @ directions
     cubes = loss.curvature(rows @ frame.centre, y)[:, None] * along**3
-    return (cubes * along).sum(axis=0), white.T @ cubes
+    return (cubes * along).sum(axis=0), np.dot(white.T, cubes)

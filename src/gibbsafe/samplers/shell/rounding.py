@@ -27,7 +27,7 @@ UNIT = 2.0**-53
 #: Added once to every margin: all that underflow, and constants of no size of their own, can amount to.
 FLOOR = 2.0**-36
 #: Most rows of a block, and fewest of a block that is not the last: a sum takes at most MOST + n/FEWEST roundings in any order.
-MOST_BLOCK_ROWS, FEWEST_BLOCK_ROWS = 8192, 128
+MOST_BLOCK_ROWS, FEWEST_BLOCK_ROWS = 16384, 128
 #: Roundings of one loss, slope or curvature beside its own size (`Loss.granularity`).
 EACH = 16
 

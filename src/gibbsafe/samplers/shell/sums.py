@@ -48,7 +48,9 @@ __all__ = [
 #: Radii, in units of √p, at which Gram matrices are summed; a radius between them uses the next one above.
 FAR_RADII = (1.5, 2.0, 2.8, 4.5, 10.0, 40.0)
 NEAR_RADII = (0.7, 0.85, 0.95, 1.0, 1.05, 1.1, 1.16, 1.23, 1.3, 1.4, 1.7)
-ROWS = 1024
+#: Rows of a block: operations on fewer are over before another thread has taken its turn; and where pairs of columns are kept.
+ROWS = 8192
+PAIR_ROWS = 1024
 LARGEST_CUBIC_DIMENSION = 128
 #: Eigenvalues, in units of the prior's, beyond which the Hessian is not squared to find them.
 LARGEST_SQUARED = 1e8
@@ -169,7 +171,7 @@ class Cubic:
 def weighted_gram(white: Floats, weights: Floats) -> Floats:
     """Σ weight_i y_i y_iᵀ for weights ≥ 0: a symmetric product, which BLAS does in half the time of a general one."""
     shrunk = white * np.sqrt(np.maximum(weights, 0))[:, None]
-    return np.asarray(shrunk.T @ shrunk)
+    return np.asarray(np.dot(shrunk.T, shrunk))
 
 
 def taylor(posterior: GibbsPosterior, frame: Frame) -> Taylor:
@@ -248,8 +250,8 @@ _ROOM = threading.local()
 
 
 def pair_room(width: int, dtype: type[np.floating[Any]]) -> Values:
-    """Return room for the products of pairs of one block of `ROWS` rows: this thread's own, and taken only once."""
-    shape = (width * (width + 1) // 2, ROWS)
+    """Return room for the products of pairs of one block of `PAIR_ROWS` rows: this thread's own, and taken only once."""
+    shape = (width * (width + 1) // 2, PAIR_ROWS)
     room: Values | None = getattr(_ROOM, "room", None)
     if room is None or room.shape != shape or room.dtype != dtype:
         room = _ROOM.room = np.empty(shape, dtype=dtype)
@@ -269,7 +271,7 @@ def cubic(posterior: GibbsPosterior, frame: Frame) -> Cubic:
     c_j = 3 Σ_k T_jkk/(p+2) makes T − sym(c ⊗ I) traceless (the harmonic decomposition of a cubic form).
     """
     p = posterior.dimension
-    (flat,) = posterior.data.reduce(partial(_cubic, posterior.loss, posterior.inverse_temperature, frame), ROWS)
+    (flat,) = posterior.data.reduce(partial(_cubic, posterior.loss, posterior.inverse_temperature, frame), PAIR_ROWS)
     row, column = np.triu_indices(p)
     linear = 3 * flat[:, row == column].sum(axis=1) / (p + 2)
     trace_part = np.zeros_like(flat)
@@ -286,7 +288,7 @@ def _cubic(loss: Loss, beta: float, frame: Frame, rows: Floats, y: Floats | None
     white = np.ascontiguousarray((rows @ frame.scale).T)
     products = pair_room(len(white), np.float64)[:, : len(rows)]
     fill_pairs(white, products)
-    return ((white * third) @ products.T,)
+    return (np.dot(white * third, products.T),)
 
 
 @dataclass(frozen=True)
