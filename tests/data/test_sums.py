@@ -42,7 +42,7 @@ def spilled(rows):
 
 
 @pytest.mark.usefixtures("short_chunks")
-@pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 1000])
+@pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 1000, 64 * 15, 64 * 31 + 1])
 @pytest.mark.parametrize("block_rows", [7, 16, 200])
 @pytest.mark.parametrize("make", [Blocks, spilled])
 def test_sums_are_the_same_bit_by_bit_for_any_number_of_workers(rows, block_rows, make):

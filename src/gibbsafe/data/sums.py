@@ -105,19 +105,19 @@ Made = TypeVar("Made")
 def sum_of_chunks(function: BlockFunction, chunk: Chunk, rows: int, block_rows: int) -> tuple[Part, ...]:
     """Return the sum of ``function(rows, beside)`` over all blocks of all chunks."""
     _validate.count("block_rows", block_rows)
-    task = partial(_sums_of_run, function, chunk, block_rows)
-    return add_in_tree(chain.from_iterable(in_order(task, _runs(range(0, max(rows, 1), CHUNK_ROWS)))))
+    task = partial(_sum_of_run, function, chunk, block_rows)
+    return add_in_tree(in_order(task, _runs(range(0, max(rows, 1), CHUNK_ROWS))))
 
 
 def _runs(chunks: range) -> Iterator[range]:
-    """Yield chunks in runs, a few for every worker: each is a task of its own, and a task takes time to hand over."""
+    """Yield chunks in runs of 2^k, a few for every worker: each is a task of its own, and a task takes time to hand over."""
     crew = _CREW.get()
-    length = 1 if crew is None else max(1, len(chunks) // (TASKS_EACH * crew.workers))
+    length = 1 if crew is None else 1 << max(0, (len(chunks) // (TASKS_EACH * crew.workers)).bit_length() - 1)
     return (chunks[start : start + length] for start in range(0, len(chunks), length))
 
 
-def _sums_of_run(function: BlockFunction, chunk: Chunk, block_rows: int, run: range) -> list[tuple[Part, ...]]:
-    return [sum_of_blocks(function, *chunk(first), block_rows) for first in run]
+def _sum_of_run(function: BlockFunction, chunk: Chunk, block_rows: int, run: range) -> tuple[Part, ...]:
+    return add_in_tree(sum_of_blocks(function, *chunk(first), block_rows) for first in run)
 
 
 def sum_of_blocks(function: BlockFunction, rows: Values, beside: Floats | None, block_rows: int) -> tuple[Part, ...]:
