@@ -27,6 +27,8 @@ EXTRAS = {
     "accounting": Extra("dp-accounting", ("dp_accounting",)),
     "arviz": Extra("ArviZ", ("arviz",)),
     "formula": Extra("formulaic", ("formulaic",)),
+    "jax": Extra("JAX", ("jax",)),
+    "numpyro": Extra("NumPyro", ("numpyro", "jax")),
     "plots": Extra("matplotlib", ("matplotlib",)),
     "postgres": Extra("psycopg", ("psycopg",)),
     "sklearn": Extra("scikit-learn", ("sklearn", "joblib")),

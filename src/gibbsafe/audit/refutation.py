@@ -15,6 +15,7 @@ from gibbsafe.audit.clock import Clock
 from gibbsafe.audit.premises import attacks_on_premises
 from gibbsafe.audit.record_losses import RecordLosses
 from gibbsafe.models.base import Model
+from gibbsafe.models.searched import NOT_REFUTED, SearchRecord, declaration_digest
 
 __all__ = ["Counterexample", "Refutation", "refute"]
 
@@ -45,11 +46,19 @@ class Refutation:
     counterexample: Counterexample | None
     checked: tuple[tuple[str, float], ...]
     evaluations: int
+    seed: int = 0
+    declaration: str = ""
 
     @property
     def refuted(self) -> bool:
         """Whether a counterexample was found."""
         return self.counterexample is not None
+
+    @property
+    def record(self) -> SearchRecord:
+        """What a model of the user's own carries (`with_record`); refused where a counterexample was found."""
+        result = NOT_REFUTED if self.counterexample is None else f"refuted by {self.counterexample}"
+        return SearchRecord(self.evaluations, self.seed, result, self.declaration)
 
     def __str__(self) -> str:
         if self.counterexample is not None:
@@ -89,11 +98,11 @@ def refute(
     """
     if not isinstance(model, Model):
         fail("model", model, "a model of gibbsafe.models")
-    clock = Clock.within(seconds)
+    clock, done = Clock.within(seconds), (seed, declaration_digest(model.to_dict()))
     losses = RecordLosses(model, records, np.random.default_rng(seed))
     if losses.broken:
         record, reason = losses.broken[0]
-        return Refutation(model.name, _broken(record, reason), (("clipping", math.inf),), losses.evaluations)
+        return Refutation(model.name, _broken(record, reason), (("clipping", math.inf),), losses.evaluations, *done)
     checked: dict[str, float] = {"clipping": 0.0}
     for attack in (*attacks(losses), *attacks_on_premises(losses)):
         if clock.is_over():
@@ -101,8 +110,8 @@ def refute(
         share, found = _carry_out(attack, losses, count("effort", effort), clock)
         checked[attack.constant] = max(share, checked.get(attack.constant, -math.inf))
         if found is not None:
-            return Refutation(model.name, found, tuple(checked.items()), losses.evaluations)
-    return Refutation(model.name, None, tuple(checked.items()), losses.evaluations)
+            return Refutation(model.name, found, tuple(checked.items()), losses.evaluations, *done)
+    return Refutation(model.name, None, tuple(checked.items()), losses.evaluations, *done)
 
 
 def _broken(record: object, reason: str) -> Counterexample:

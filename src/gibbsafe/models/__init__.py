@@ -1,5 +1,6 @@
 """Models: loss, prior and declared constants, one family per file. Adding a model is adding a file and a line here."""
 
+from gibbsafe.losses.own import OwnLoss, own_loss
 from gibbsafe.models.base import MODELS, GibbsModel, Model, model_from_dict
 from gibbsafe.models.families.bayesian_network import BayesianNetwork
 from gibbsafe.models.families.beta_bernoulli import BetaBernoulli
@@ -17,6 +18,8 @@ from gibbsafe.models.linear.linear_regression import LinearRegression
 from gibbsafe.models.linear.logistic_regression import LogisticRegression
 from gibbsafe.models.linear.multinomial_regression import MultinomialRegression
 from gibbsafe.models.linear.ordinal_regression import OrdinalRegression
+from gibbsafe.models.linear.own_loss import OwnLossRegression
+from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.models.linear.pseudo_huber_regression import PseudoHuberRegression
 from gibbsafe.models.linear.soft_hinge import SoftHinge
 from gibbsafe.models.linear.soft_quantile_regression import SoftQuantileRegression
@@ -41,6 +44,7 @@ __all__ = [
     "GibbsModel",
     "Hinge",
     "LaplaceScale",
+    "LinearModel",
     "LinearRegression",
     "LogisticRegression",
     "MarkovChain",
@@ -49,6 +53,8 @@ __all__ = [
     "MultivariateNormalPrecision",
     "NormalPrecision",
     "OrdinalRegression",
+    "OwnLoss",
+    "OwnLossRegression",
     "PseudoHuberRegression",
     "QuantileRegression",
     "SoftHinge",
@@ -56,4 +62,5 @@ __all__ = [
     "SurvivalRegression",
     "WelschLocation",
     "model_from_dict",
+    "own_loss",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 
 from gibbsafe._text import counted
 from gibbsafe.errors import PremiseError
+from gibbsafe.models.capabilities import HoldsCode
 from gibbsafe.planning.facts import describe_prior
 from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers.score_path import MOST_SCORES
@@ -92,6 +93,12 @@ def describe_guarantee(plan: Plan) -> str:
         return str(plan.guarantee)
 
 
+def _declared_by_user(plan: Plan) -> list[tuple[str, str]]:
+    """Return what rests on the user's word alone."""
+    said = plan.model.declared_by_user if isinstance(plan.model, HoldsCode) else ()
+    return [("asserted" if k == 0 else "", sentence) for k, sentence in enumerate(said)]
+
+
 def _steps(plan: Plan, steps: int) -> str:
     return counted(steps, "Langevin step" if plan.sampler == "langevin" else "proximal round")
 
@@ -125,12 +132,14 @@ def _work(plan: Plan) -> list[tuple[str, str]]:
     work = plan.work
     if not math.isfinite(work.passes):
         return [("expected work", "no bound without a public number of records; it grows with their square at worst")]
-    text = f"at most {work.passes:,.0f} passes over the records"
+    text = f"at most {work.passes:{',.0f' if work.passes < 1e12 else '.3g'}} passes over the records"
     if work.seconds is not None:
         text += f", about {duration(work.seconds)} on one core"
     lines = [("expected work", text + ", whatever the data")]
     if work.seconds is not None and work.seconds > LONG_SECONDS and plan.theorem.name != "approximate-sampling":
         remedy = "theorem = 'approximate-sampling' is quick where rows spread evenly over directions, at a slack of 1e-9"
+        if "proximal" not in plan.request().samplers:
+            remedy = "where rows spread evenly over directions it is quick; sampler = 'langevin' has a fixed number of steps"
         lines.append(("", f"long: {remedy}"))
     return lines
 
@@ -151,6 +160,7 @@ def describe_plan(plan: Plan) -> str:
             ),
             ("guarantee", describe_guarantee(plan)),
             ("theorem", f"{plan.theorem.name} ({plan.theorem.reference})"),
+            *_declared_by_user(plan),
             *_stages(plan),
             *_radius(plan),
             *_convergence(plan),

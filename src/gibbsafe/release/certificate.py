@@ -14,6 +14,7 @@ from gibbsafe._version import __version__
 from gibbsafe.domains.charges import entry_of
 from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.models.base import GibbsModel, Model
+from gibbsafe.models.capabilities import HoldsCode
 from gibbsafe.models.families.family import Family
 from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.planning import Plan
@@ -76,6 +77,7 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
     premises += [
         {"statement": "every record was clipped to the declared public domain", "status": "checked"},
         *_of_declaration(plan.model),
+        *_of_the_user(plan.model),
         {"statement": "floating-point error of a draw is below the rounding grid", "status": "asserted"},
     ]
     return Certificate(
@@ -129,6 +131,12 @@ def _of_declaration(model: Model) -> list[JSON]:
             for fact in released
         ),
     ]
+
+
+def _of_the_user(model: Model) -> list[JSON]:
+    """Return what rests on the user's word about code of the user's."""
+    sentences = model.declared_by_user if isinstance(model, HoldsCode) else ()
+    return [{"statement": sentence, "status": "asserted"} for sentence in sentences]
 
 
 @singledispatch

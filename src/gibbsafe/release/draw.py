@@ -16,6 +16,7 @@ from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import as_table, require_readable
 from gibbsafe.data.stream import check_count, encode_records
 from gibbsafe.errors import DomainError, PremiseError, guarded, showing_values
+from gibbsafe.models.capabilities import HoldsCode
 from gibbsafe.planning import Plan
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.protocols import Posterior
@@ -105,6 +106,8 @@ def release(
     """
     _refuse_weights(weights)
     _require_account(ledger, show_values, untrusted)
+    if isinstance(plan.model, HoldsCode):
+        plan.model.require_code()
     options = EncodingOptions("replace" if untrusted else on_invalid, storage)
     data = as_table(data)
     require_readable(data)

@@ -55,6 +55,7 @@ class Shape:
     smoothness: float = math.inf
     self_concordance: float = math.inf
     predictors: int = 1
+    differences: bool = True
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,8 @@ SAMPLERS: dict[str, Sampler[Any]] = {
                 "each draw is within the stated total variation of the posterior, for every data set: exact by the shell sampler "
                 "or, by a contraction proved for every data set, the last of exact proximal rounds from the mode"
             ),
-            condition="a smooth convex loss of one linear predictor",
-            applies=lambda shape: 0 < shape.smoothness < math.inf and shape.predictors == 1,
+            condition="a smooth convex loss of one linear predictor whose Bregman differences are known",
+            applies=lambda shape: 0 < shape.smoothness < math.inf and shape.predictors == 1 and shape.differences,
             options=lambda stage: {"step": stage.step, "steps": stage.steps, "slack": stage.slack},
         ),
         Sampler(
