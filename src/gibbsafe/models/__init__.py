@@ -27,6 +27,7 @@ from gibbsafe.models.linear.survival_regression import SurvivalRegression
 from gibbsafe.models.location.bernoulli_logit import BernoulliLogit
 from gibbsafe.models.location.gaussian_mean import GaussianMean
 from gibbsafe.models.location.welsch_location import WelschLocation
+from gibbsafe.models.own.custom import Custom
 from gibbsafe.models.prior import GaussianPrior
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Categorical",
     "ContingencyTable",
     "CountRegression",
+    "Custom",
     "ExponentialRate",
     "FiniteFamily",
     "GaussianMean",

@@ -11,9 +11,12 @@ from gibbsafe._text import counted
 from gibbsafe.errors import PremiseError
 from gibbsafe.models.capabilities import HoldsCode
 from gibbsafe.planning.facts import describe_prior
+from gibbsafe.posteriors.stage import ChainRule, Stage
 from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers.score_path import MOST_SCORES
+from gibbsafe.samplers.trajectory import noise_of
 from gibbsafe.theorems import get
+from gibbsafe.theorems.constants import as_blocks
 
 if TYPE_CHECKING:
     from gibbsafe.planning.plans import Plan
@@ -50,6 +53,8 @@ def _stages(plan: Plan) -> list[tuple[str, str]]:
     last = plan.stages[-1]
     if last.scores is not None:
         return _scores(plan)
+    if last.chain is not None:
+        return _chain(plan, last, last.chain)
     steps = "" if last.steps is None else f", {_steps(plan, last.steps)} of size {last.step:.3g}"
     if len(plan.stages) == 1:
         prior = ("prior precision", _precision(plan)) if last.prior_precision else ("prior", _declared_prior(plan))
@@ -80,6 +85,18 @@ def _scores(plan: Plan) -> list[tuple[str, str]]:
         ("mechanism", f"noisy scores of the {loss}: {count}, {steps}"),
         ("noise", f"{1 / math.sqrt(plan.inverse_temperature):.4g} standard deviation of all scores together (scaled units)"),
         ("shares of the budget", shares),
+    ]
+
+
+def _chain(plan: Plan, stage: Stage, rule: ChainRule) -> list[tuple[str, str]]:
+    """Return how a trajectory is made, in words."""
+    tempered = "the likelihood itself" if rule.power == 1 else f"the likelihood to the power {rule.power:.3g}"
+    clip = as_blocks(plan.constants.need("lipschitz")[0])[0] / plan.rows_per_person
+    return [
+        ("mechanism", f"{counted(stage.steps or 0, 'Langevin step')} of {counted(rule.chains, 'chain')}, all released; {tempered}"),
+        ("step and noise", f"size {stage.step:.3g}; gradients clipped to {clip:.4g}, noise {noise_of(stage):.4g} in their sum"),
+        ("draws", f"{rule.kept:,} last iterates of each chain, free; their law is a chain's, not proved to be the posterior"),
+        ("prior", _declared_prior(plan)[:100]),
     ]
 
 

@@ -27,11 +27,14 @@ from gibbsafe.planning.first_edition import by_first_edition, priced_anew, reada
 from gibbsafe.planning.prices import price, stage_constants
 from gibbsafe.planning.requests import Request, requested
 from gibbsafe.planning.rules import choose, work_of
+from gibbsafe.models.own.custom import Custom
 from gibbsafe.planning.scores import SCORES, by_scores, kept_by, left_for_draws, loss_asked, scores_beside, uses_scores
+from gibbsafe.planning.trajectories import own_stages
 from gibbsafe.planning.utility import Utility, predict_utility
 from gibbsafe.posteriors.stage import ScoreRule, Stage
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
 from gibbsafe.samplers import SAMPLERS
+from gibbsafe.samplers.trajectory import TRAJECTORY
 from gibbsafe.samplers.transcript_fit import Public
 from gibbsafe.samplers.work import Work
 from gibbsafe.theorems import Constants, Kind, Row, Theorem, compare, get
@@ -42,8 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "plan"]
 
-#: Plans that draw, and plans that ask scores.
-FORMAT, SCORES_FORMAT = "gibbsafe/plan/1", "gibbsafe/plan/2"
+#: Plans that draw, that ask scores, and that release trajectories.
+FORMAT, SCORES_FORMAT, CHAIN_FORMAT = "gibbsafe/plan/1", "gibbsafe/plan/2", "gibbsafe/plan/3"
 #: Most parameters of a plan that is read from a file: what they take is then some 100 MB.
 MOST_PARAMETERS = 1_000_000
 
@@ -78,7 +81,9 @@ class Plan:
 
     @property
     def mechanism(self) -> str:
-        """How the release is made: ``"noisy-scores"``, ``"stages"`` of an estimate, or ``"draws"``."""
+        """How the release is made: ``"noisy-scores"``, ``"langevin-trajectory"``, ``"stages"`` of an estimate, or ``"draws"``."""
+        if self.stages[-1].chain is not None:
+            return TRAJECTORY
         return SCORES if self.stages[-1].scores is not None else "stages" if self.purpose == "estimate" else "draws"
 
     @property
@@ -174,8 +179,8 @@ class Plan:
     @cached_property
     def alternatives(self) -> tuple[Row, ...]:
         """Every theorem with the β it would allow under the same prior, or the premise it fails; not those of other samplers."""
-        table = compare(self.constants, self.budget, self.adjacency, self.draws)
-        if self.mechanism == SCORES:
+        table = compare(self.constants, self.budget, self.adjacency, 1 if self.mechanism == TRAJECTORY else self.draws)
+        if self.mechanism in (SCORES, TRAJECTORY):
             return tuple(row for row in table.rows if row.theorem is self.theorem)
         others = {*SAMPLERS, SCORES} - {self.sampler}
         return tuple(row for row in table.rows if row.theorem.sampler not in others)
@@ -198,7 +203,7 @@ class Plan:
     def to_dict(self) -> JSON:
         """Return the plan as plain data."""
         return {
-            "format": FORMAT if self.score_stage is None else SCORES_FORMAT,
+            "format": self._format,
             "model": self.model.to_dict(),
             "budget": asdict(self.budget),
             "n": self.n,
@@ -215,6 +220,12 @@ class Plan:
             "guarantee": self.guarantee.to_dict(),
         }
 
+    @property
+    def _format(self) -> str:
+        if self.mechanism == TRAJECTORY:
+            return CHAIN_FORMAT
+        return FORMAT if self.score_stage is None else SCORES_FORMAT
+
     def to_json(self) -> str:
         """Return the plan as JSON; floats keep every digit."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
@@ -222,9 +233,9 @@ class Plan:
     @classmethod
     def from_dict(cls, data: Document) -> Plan:
         """Rebuild a plan and recompute its claim; one that does not hold is refused."""
-        if not isinstance(data, Mapping) or data.get("format") not in (FORMAT, SCORES_FORMAT):
+        if not isinstance(data, Mapping) or data.get("format") not in (FORMAT, SCORES_FORMAT, CHAIN_FORMAT):
             found = data.get("format") if isinstance(data, Mapping) else type(data).__name__
-            raise CertificateError(f"format = {found!r}: not a plan of this version ({FORMAT} or {SCORES_FORMAT})")
+            raise CertificateError(f"format = {found!r}: not a plan of this version ({FORMAT}, {SCORES_FORMAT} or {CHAIN_FORMAT})")
         known = set(cls.__dataclass_fields__) | {"format", "guarantee"}
         if set(data) != known:
             odd = ", ".join(sorted(set(data) ^ known))
@@ -241,7 +252,7 @@ class Plan:
                 draws=count("draws", data["draws"]),
                 purpose=data["purpose"],
                 theorem=get(data["theorem"]),
-                sampler=choice("sampler", data["sampler"], (*SAMPLERS, SCORES)),
+                sampler=choice("sampler", data["sampler"], (*SAMPLERS, SCORES, TRAJECTORY)),
                 prior_radius=None if data["prior_radius"] is None else positive("prior_radius", data["prior_radius"]),
                 prior_given=data["prior_given"] is True,
                 rows_per_person=count("rows_per_person", data["rows_per_person"]),
@@ -267,7 +278,7 @@ class Plan:
 
     def _check(self, stated: Document) -> None:
         """Raise unless the plan is one that `plan` could have made and its stated guarantee is the recomputed one."""
-        scheduled = self.purpose == "estimate" or self.sampler == "langevin"
+        scheduled = self.purpose == "estimate" or self.sampler == "langevin" or self.mechanism == TRAJECTORY
         asks = self.mechanism == SCORES
         again = plan(
             self.model,
@@ -363,7 +374,23 @@ def plan(
     """
     request = requested(model, budget, n, adjacency, draws, purpose, prior_radius, rows_per_person)
     free = (prior_radius, prior, inverse_temperature, sampler, theorem) == (None, None, None, "auto", "auto")
-    if uses_scores(request, mechanism, free):
+    if isinstance(model, Custom):
+        own = own_stages(
+            request,
+            model,
+            {
+                "prior": prior,
+                "inverse_temperature": inverse_temperature,
+                "prior_radius": prior_radius,
+                "mechanism": mechanism,
+                "uncertainty": uncertainty,
+                "loss": loss,
+                "sampler": sampler,
+                "theorem": theorem,
+            },
+        )
+        request, chosen, priced, stages = own.request, own.sampler, own.theorem, own.stages
+    elif uses_scores(request, mechanism, free):
         chosen, priced, stages = by_scores(request, uncertainty, loss)
     else:
         beside = scores_beside(request, uncertainty, loss)

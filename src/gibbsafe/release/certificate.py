@@ -17,12 +17,14 @@ from gibbsafe.models.base import GibbsModel, Model
 from gibbsafe.models.capabilities import HoldsCode
 from gibbsafe.models.families.family import Family
 from gibbsafe.models.linear.predictor import LinearModel
+from gibbsafe.models.own.custom import Custom
 from gibbsafe.planning import Plan
 from gibbsafe.planning.facts import describe_prior
+from gibbsafe.planning.files import stage_to_dict
 from gibbsafe.planning.first_edition import ROUNDING, by_first_edition
 from gibbsafe.privacy import Adjacency
 from gibbsafe.release.describe import describe_certificate
-from gibbsafe.samplers import SAMPLERS, noisy_scores
+from gibbsafe.samplers import SAMPLERS, noisy_scores, trajectory
 from gibbsafe.theorems import Constants
 from gibbsafe.theorems.constants import as_blocks
 
@@ -105,6 +107,7 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
                     "slack": each.slack,
                     "guarantee": claim.to_dict(),
                     **({} if each.scores is None else {"scores": asdict(each.scores)}),
+                    **({} if each.chain is None else {"chain": stage_to_dict(each)["chain"]}),
                 }
                 for each, claim in zip(plan.stages, plan.stage_guarantees, strict=True)
             ],
@@ -153,6 +156,17 @@ def _(model: Family, constants: Constants, adjacency: Adjacency) -> dict[str, ob
 
 
 @declared_constants.register
+def _(model: Custom, constants: Constants, adjacency: Adjacency) -> dict[str, object]:
+    return {
+        "clip": model.clip,
+        "lipschitz": constants.lipschitz,
+        "smoothness": constants.smoothness,
+        "information": list(model.information),
+        "units": "the parameters' own",
+    }
+
+
+@declared_constants.register
 def _(model: GibbsModel, constants: Constants, adjacency: Adjacency) -> dict[str, object]:
     ratio = model.loss.self_concordance
     return {
@@ -170,6 +184,8 @@ def _proved(plan: Plan) -> str:
     """Return what is proved of how the release is made."""
     if plan.mechanism == "noisy-scores":
         return noisy_scores.PROVED
+    if plan.mechanism == trajectory.TRAJECTORY:
+        return trajectory.PROVED
     sampler = SAMPLERS[plan.sampler]
     return sampler.proved_within_slack if plan.slack else sampler.proved
 

@@ -19,7 +19,7 @@ from gibbsafe.models.capabilities import Predicts, PredictsProbabilities
 from gibbsafe.planning import Plan
 from gibbsafe.release.certificate import Certificate
 from gibbsafe.release.describe import describe_draws
-from gibbsafe.release.files import FORMAT, SCORES_FORMAT, check_release, read_release, sealed
+from gibbsafe.release.files import CHAIN_FORMAT, FORMAT, SCORES_FORMAT, check_release, read_release, sealed
 from gibbsafe.release.predictions import PredictionIntervals, predicted, survival_curves
 from gibbsafe.release.signing import require_signer
 from gibbsafe.release.transcripts import transcript_to_dict
@@ -59,6 +59,8 @@ class Release:
     signature: Document | None = field(default=None, repr=False)
     #: The transcript of an estimate by noisy scores: all that left the data (`gibbsafe.samplers.noisy_scores`).
     answers: Answers | None = field(default=None, repr=False)
+    #: The answers (steps, chains, parameters) of a released trajectory, from which its draws follow.
+    walk: Floats | None = field(default=None, repr=False)
 
     # -- questions -----------------------------------------------------------------------------------------------
 
@@ -219,13 +221,14 @@ class Release:
     def to_dict(self) -> JSON:
         """Return the release file's content, hash included."""
         content = {
-            "format": FORMAT if self.answers is None else SCORES_FORMAT,
+            "format": CHAIN_FORMAT if self.walk is not None else FORMAT if self.answers is None else SCORES_FORMAT,
             "plan": self.plan.to_dict(),
             "certificate": self.certificate.to_dict(),
             "parameters": list(self.parameters),
             "draws": self.draws.tolist(),
         }
         content |= {} if self.answers is None else {"transcript": transcript_to_dict(self.answers)}
+        content |= {} if self.walk is None else {"trajectory": self.walk.tolist()}
         return sealed(content, self.charge, self.signature)
 
     def save(self, path: Path | str, *, force: bool = False) -> None:
@@ -245,7 +248,7 @@ class Release:
 
     def __setstate__(self, state: JSON) -> None:
         restored = _restored(state["content"])
-        for name in ("plan", "certificate", "draws", "charge", "signature", "answers"):
+        for name in ("plan", "certificate", "draws", "charge", "signature", "answers", "walk"):
             object.__setattr__(self, name, getattr(restored, name))
         object.__setattr__(self, "_diagnostics", None)
 
@@ -256,5 +259,5 @@ class Release:
 
 def _restored(content: object) -> Release:
     checked = check_release(content)
-    told = checked.charge, checked.signature, checked.answers
+    told = checked.charge, checked.signature, checked.answers, checked.walk
     return Release(checked.plan, checked.certificate, checked.draws, None, *told)

@@ -15,7 +15,7 @@ import numpy as np
 from gibbsafe._types import Floats
 from gibbsafe.errors import PremiseError
 from gibbsafe.posteriors.gibbs import GibbsPosterior
-from gibbsafe.posteriors.protocols import ExactPosterior, Posterior
+from gibbsafe.posteriors.protocols import ExactPosterior, Posterior, SmoothPosterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.progress import Progress
 from gibbsafe.samplers import closed_form, inverse_cdf, langevin
@@ -150,7 +150,7 @@ SAMPLERS: dict[str, Sampler[Any]] = {
         ),
         Sampler(
             name="langevin",
-            posterior=GibbsPosterior,
+            posterior=SmoothPosterior,
             function=langevin.sample,
             proved=(
                 "each draw is the last of a fixed number of projected Langevin steps from a public start; its privacy is proved "

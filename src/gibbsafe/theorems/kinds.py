@@ -15,6 +15,7 @@ class Kind(Enum):
     GIBBS = "a loss with a Gaussian prior that the plan chooses"
     FAMILY = "a likelihood or bounded loss with a prior of its own"
     CONTAMINATED = "a contaminated likelihood"
+    OWN = "a likelihood of the user's own, whose scores are clipped"
 
     @property
     def declares(self) -> Constants:
@@ -61,6 +62,18 @@ _DECLARED = {
         beta_prior=(1.0, 1.0),
         n=10,
         dimension=2,
+    ),
+    Kind.OWN: Constants(
+        lipschitz=1.0,
+        convex=True,
+        smoothness=1.0,
+        prior_precision=1.0,
+        prior_smoothness=1.0,
+        n=10,
+        maximum_n=20,
+        dimension=2,
+        step=0.1,
+        steps=10,
     ),
     Kind.CONTAMINATED: Constants(contamination=0.1, density_ratio=2.0, n=10, dimension=2),
 }

@@ -1,0 +1,133 @@
+"""How models of the user's own are released: steps, noise and power on the likelihood, from public numbers only.
+
+A Langevin step of size h on (likelihood)ᵖ × prior has noise √(2h), which the noise σ of a private score gives for h = 2/(pσ)².
+Spending μ on T steps of K chains is σ² = KTG²/μ², so the time that the budget buys, τ = Th = 2μ²/(Kp²G²), does not depend on T.
+With a the typical information of a record and n records a direction forgets its start at the rate pna + m (m the prior's
+precision), so there are E = τ(pna + m) e-folds:
+
+- **Power**: p = 1 where E ≥ `E_FOLDS`; else the p at which E is that much. A smaller p is a wider posterior, of (likelihood)ᵖ.
+- **Steps**: h·(pna′ + m′) = `STEP` with a′ and m′ the largest, so T = τ(pna′ + m′)/`STEP`, within `FEWEST` and `MOST`. Where T is
+  cut, h stays, and less than the budget is spent: the posterior is reached all the same.
+- **Draws**: the second half of every chain.
+
+A model that declares itself convex and smooth, with a normal prior, is drawn by ``langevin``: last iterates alone, priced by
+``langevin-last-iterate``, T = `E_FOLDS`·3 relaxation times of the prior at the most, within `MOST`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gibbsafe._numerics import down
+from gibbsafe._validate import choice, fail
+from gibbsafe.models.own.custom import Custom
+from gibbsafe.planning.requests import LANGEVIN, Request
+from gibbsafe.posteriors.stage import ChainRule, Stage
+from gibbsafe.samplers.trajectory import TRAJECTORY
+from gibbsafe.theorems import Theorem, get
+from gibbsafe.theorems.noisy_scores import score_gap
+
+__all__ = ["own_stages"]
+
+#: e-folds of a typical direction per chain; share of the stability limit that a step takes; fewest and most steps of a chain.
+E_FOLDS, STEP, FEWEST, MOST = 8.0, 0.25, 60, 1000
+#: Rows that rules go by where nobody guesses their number; most numbers of a released trajectory.
+UNKNOWN_ROWS, MOST_NUMBERS = 4**7, 2_000_000
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a plan of a model of one's own takes."""
+
+    request: Request
+    sampler: str
+    theorem: Theorem
+    stages: tuple[Stage, ...]
+
+
+def own_stages(request: Request, model: Custom, asked: dict[str, object]) -> Planned:
+    """Return sampler, theorem and the one stage; refuse what such a model has no use for."""
+    for name in ("prior", "inverse_temperature", "prior_radius"):
+        if asked[name] is not None:
+            fail(name, asked[name], f"left out: {model.name} declares its prior, and the rule sets the power on the likelihood")
+    for name, only in (("mechanism", "auto"), ("uncertainty", "auto"), ("loss", "auto")):
+        if asked[name] != only:
+            fail(name, asked[name], f"left out for {model.name}")
+    if request.purpose != "posterior":
+        fail("purpose", request.purpose, f"'posterior' for {model.name}: the mean of its draws is the estimate")
+    default = ("langevin", LANGEVIN) if model.convex else (TRAJECTORY, TRAJECTORY)
+    sampler = choice("sampler", asked["sampler"], ("auto", TRAJECTORY, *(("langevin",) if model.convex else ())))
+    theorem = choice("theorem", asked["theorem"], ("auto", TRAJECTORY, *((LANGEVIN,) if model.convex else ())))
+    pairs = {TRAJECTORY: TRAJECTORY, "langevin": LANGEVIN}
+    chosen = sampler if sampler != "auto" else {TRAJECTORY: TRAJECTORY, LANGEVIN: "langevin"}.get(theorem, default[0])
+    if theorem not in ("auto", pairs[chosen]):
+        fail("theorem", theorem, f"{pairs[chosen]} with sampler {chosen}")
+    if chosen == "langevin":
+        return Planned(request, chosen, get(LANGEVIN), (_last_iterate(request, model),))
+    stage = _trajectory(request, model)
+    assert stage.chain is not None
+    draws = stage.chain.chains * stage.chain.kept
+    if request.draws not in (1, draws):
+        fail("draws", request.draws, f"left out: every iterate that is kept is a draw, {draws} in all; declare steps and chains")
+    return Planned(replace(request, draws=draws), chosen, get(TRAJECTORY), (stage,))
+
+
+def _trajectory(request: Request, model: Custom) -> Stage:
+    theorem, constants = get(TRAJECTORY), request.unit_constants
+    beta = theorem.calibrate(constants, request.budget, adjacency=request.adjacency)
+    gap, chains = score_gap(constants, request.adjacency), model.chains
+    rows = (UNKNOWN_ROWS if request.n is None else request.n) * request.rows_per_person
+    typical, largest = (rows * each for each in model.information)
+    prior = model.prior.precision
+    slow, stiff = (0.0, model.prior.stiffness) if prior is None else (float(np.median(prior)), 0.0)
+    time = 2 * gap**2 * beta / (chains * gap**2)  # τp² = 2μ²/(KG²), μ = G√β
+    power = model.power if model.power is not None else _power(time, typical, slow)
+    time /= power**2
+    rate = power * largest + stiff
+    most = min(MOST, max(2, MOST_NUMBERS // (chains * model.form.size)))
+    steps = model.steps if model.steps is not None else max(min(FEWEST, most), min(most, math.ceil(time * rate / STEP)))
+    if chains * steps * model.form.size > MOST_NUMBERS:
+        fail("steps", steps, f"few enough for {MOST_NUMBERS:,} numbers in all", "ask for fewer chains or steps")
+    step = min(time / steps, 1.0 / rate if model.steps is not None else STEP / rate)
+    # h = 2/(pσ)²: the precision of every answer is hp²/2, and all of them together are within the budget.
+    spent = down(min(beta, chains * steps * step * power**2 / 2))
+    step = 2 * spent / (chains * steps * power**2)
+    rule = ChainRule(chains, max(1, steps // 2), power, model.prior.start)
+    return Stage(spent, (), (), 1, step=step, steps=steps, chain=rule)
+
+
+def _power(time: float, typical: float, slow: float) -> float:
+    """Return p ≤ 1 with (τp²)/p²·(pna + m) = E_FOLDS: the larger root of E p² = t(pna + m)."""
+    folds = time * (typical + slow)
+    if folds >= E_FOLDS:
+        return 1.0
+    root = (time * typical + math.sqrt((time * typical) ** 2 + 4 * E_FOLDS * time * slow)) / (2 * E_FOLDS)
+    return float(f"{min(1.0, max(root, 1e-12)):.6g}")
+
+
+def _last_iterate(request: Request, model: Custom) -> Stage:
+    """Return a stage of last iterates: the coldest β ≤ 1 within the budget, at the largest admissible step."""
+    theorem = get(LANGEVIN)
+    rows = request.constants(np.empty(0)).row_bounds(request.adjacency)[1]
+    precision = np.array(model.prior.precision)
+    steps = model.steps if model.steps is not None else min(MOST, _relaxation(rows, model, precision))
+    constants = replace(request.constants(np.empty(0)), steps=steps)
+    beta = min(1.0, theorem.calibrate(constants, request.budget, adjacency=request.adjacency, draws=request.draws))
+    largest = beta * rows * (model.smoothness or 0.0) + float(precision.max())
+    step = 2 / (float(precision.min()) + max(largest, float(precision.min()))) * (1 - 2.0**-40)
+    priced = theorem.guarantee(
+        replace(constants, step=step), inverse_temperature=beta, adjacency=request.adjacency, draws=request.draws
+    )
+    if not request.budget.admits(priced):
+        beta = down(beta * (1 - 1e-9))
+    return Stage(beta, tuple(precision.tolist()), model.prior.start, request.draws, step=step, steps=steps)
+
+
+def _relaxation(rows: int, model: Custom, precision: np.ndarray) -> int:
+    """Return how many steps make `E_FOLDS` of a typical direction at β = 1, or three of the slowest, whichever is more."""
+    largest = rows * (model.smoothness or 0.0) + float(precision.max())
+    slow = rows * model.information[0] + float(precision.min())
+    return max(FEWEST, math.ceil(E_FOLDS * largest / slow))
