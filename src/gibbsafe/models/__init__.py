@@ -28,6 +28,7 @@ from gibbsafe.models.location.bernoulli_logit import BernoulliLogit
 from gibbsafe.models.location.gaussian_mean import GaussianMean
 from gibbsafe.models.location.welsch_location import WelschLocation
 from gibbsafe.models.own.custom import Custom
+from gibbsafe.models.own.numpyro_models import from_numpyro
 from gibbsafe.models.prior import GaussianPrior
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "SoftQuantileRegression",
     "SurvivalRegression",
     "WelschLocation",
+    "from_numpyro",
     "model_from_dict",
     "own_loss",
 ]

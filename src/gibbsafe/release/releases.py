@@ -16,6 +16,7 @@ from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import choice
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.models.capabilities import Predicts, PredictsProbabilities
+from gibbsafe.models.own.custom import Custom
 from gibbsafe.planning import Plan
 from gibbsafe.release.certificate import Certificate
 from gibbsafe.release.describe import describe_draws
@@ -203,15 +204,18 @@ class Release:
         return chosen, self.population().draws if chosen == "population" else self.draws
 
     def to_arviz(self, of: str | None = None) -> Any:
-        """Return draws, ``of`` as in `answer`, as one chain for ArviZ (``gibbsafe[arviz]``).
+        """Return draws, ``of`` as in `answer`, as one chain for ArviZ (``gibbsafe[arviz]``); a trajectory as its chains.
 
         A `DataTree`, or before version 1 an `InferenceData`.
         """
         require_extra("arviz", "to_arviz")
         import arviz
 
-        draws = self.sample_of(of)[1]
-        posterior = {name: draws[None, :, k] for k, name in enumerate(self.parameters)}
+        draws, model, (stage, *_) = self.sample_of(of)[1], self.plan.model, self.plan.stages
+        posterior: dict[str, Any] = {}
+        if stage.chain is not None and isinstance(model, Custom):
+            posterior = dict(model.constrained(draws.reshape(stage.chain.chains, stage.chain.kept, -1)))
+        posterior = posterior or {name: draws[None, :, k] for k, name in enumerate(self.parameters)}
         if arviz.__version__.startswith("0."):
             return arviz.from_dict(posterior=posterior)
         return arviz.from_dict({"posterior": posterior})

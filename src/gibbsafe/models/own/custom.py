@@ -178,6 +178,14 @@ class Custom(Model, HasCorners, HoldsCode):
         made = self.columns.form.flat({**self.columns.form.named(even), **named}, (rows,))
         return self.columns.clipped(made)
 
+    def constrained(self, draws: Floats) -> dict[str, Floats]:
+        """Return draws (…, parameters) by name in the model's own units: those of a NumPyro model's sites."""
+        flat = np.asarray(draws, dtype=np.float64).reshape(-1, self.form.size)
+        named = self.form.named(flat)
+        found = named if self.constrain is None else self.constrain(named)
+        leading = np.shape(draws)[:-1]
+        return {name: np.asarray(each).reshape((*leading, *np.shape(each)[1:])) for name, each in found.items()}
+
     @property
     def declared_by_user(self) -> tuple[str, ...]:
         """What nobody can check about the code, and what was searched."""
