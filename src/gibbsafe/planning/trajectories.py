@@ -5,9 +5,10 @@ Spending μ on T steps of K chains is σ² = KTG²/μ², so the time that the bu
 With a the typical information of a record and n records a direction forgets its start at the rate pna + m (m the prior's
 precision), so there are E = τ(pna + m) e-folds:
 
-- **Power**: p = 1 where E ≥ `E_FOLDS`; else the p at which E is that much. A smaller p is a wider posterior, of (likelihood)ᵖ.
-- **Steps**: h·(pna′ + m′) = `STEP` with a′ and m′ the largest, so T = τ(pna′ + m′)/`STEP`, within `FEWEST` and `MOST`. Where T is
-  cut, h stays, and less than the budget is spent: the posterior is reached all the same.
+- **Steps**: h·(pna′ + m′) = `STEP` with a′ and m′ the largest, so E = T·`STEP`·(pna + m)/(pna′ + m′), whatever the budget. T is
+  what makes E at least `E_FOLDS`, or what spends the budget with p = 1 if that is more, within `FEWEST` and `MOST`.
+- **Power**: that which spends the budget in T steps, 1 at the most: less of the budget is then spent, and the posterior is reached
+  all the same. A smaller p is a wider posterior, of (likelihood)ᵖ.
 - **Draws**: the second half of every chain.
 
 A model that declares itself convex and smooth, with a normal prior, is drawn by ``langevin``: last iterates alone, priced by
@@ -28,12 +29,11 @@ from gibbsafe.planning.requests import LANGEVIN, Request
 from gibbsafe.posteriors.stage import ChainRule, Stage
 from gibbsafe.samplers.trajectory import TRAJECTORY
 from gibbsafe.theorems import Theorem, get
-from gibbsafe.theorems.noisy_scores import score_gap
 
 __all__ = ["own_stages"]
 
 #: e-folds of a typical direction per chain; share of the stability limit that a step takes; fewest and most steps of a chain.
-E_FOLDS, STEP, FEWEST, MOST = 8.0, 0.25, 60, 1000
+E_FOLDS, STEP, FEWEST, MOST = 8.0, 0.5, 60, 1000
 #: Rows that rules go by where nobody guesses their number; most numbers of a released trajectory.
 UNKNOWN_ROWS, MOST_NUMBERS = 4**7, 2_000_000
 
@@ -76,36 +76,55 @@ def own_stages(request: Request, model: Custom, asked: dict[str, object]) -> Pla
 
 
 def _trajectory(request: Request, model: Custom) -> Stage:
-    theorem, constants = get(TRAJECTORY), request.unit_constants
+    theorem, constants, chains = get(TRAJECTORY), request.unit_constants, model.chains
     beta = theorem.calibrate(constants, request.budget, adjacency=request.adjacency)
-    gap, chains = score_gap(constants, request.adjacency), model.chains
     rows = (UNKNOWN_ROWS if request.n is None else request.n) * request.rows_per_person
-    typical, largest = (rows * each for each in model.information)
-    prior = model.prior.precision
-    slow, stiff = (0.0, model.prior.stiffness) if prior is None else (float(np.median(prior)), 0.0)
-    time = 2 * gap**2 * beta / (chains * gap**2)  # τp² = 2μ²/(KG²), μ = G√β
-    power = model.power if model.power is not None else _power(time, typical, slow)
-    time /= power**2
-    rate = power * largest + stiff
+    steepness = Steepness.of(rows, model)
     most = min(MOST, max(2, MOST_NUMBERS // (chains * model.form.size)))
-    steps = model.steps if model.steps is not None else max(min(FEWEST, most), min(most, math.ceil(time * rate / STEP)))
+    steps, power = model.steps, model.power
+    if steps is None:
+        steps = max(min(FEWEST, most), min(most, math.ceil(steepness.steps(beta / chains))))
     if chains * steps * model.form.size > MOST_NUMBERS:
         fail("steps", steps, f"few enough for {MOST_NUMBERS:,} numbers in all", "ask for fewer chains or steps")
-    step = min(time / steps, 1.0 / rate if model.steps is not None else STEP / rate)
+    if power is None:
+        power = steepness.power(beta / chains, steps)
     # h = 2/(pσ)²: the precision of every answer is hp²/2, and all of them together are within the budget.
+    step = STEP / steepness.largest(power)
     spent = down(min(beta, chains * steps * step * power**2 / 2))
     step = 2 * spent / (chains * steps * power**2)
     rule = ChainRule(chains, max(1, steps // 2), power, model.prior.start)
     return Stage(spent, (), (), 1, step=step, steps=steps, chain=rule)
 
 
-def _power(time: float, typical: float, slow: float) -> float:
-    """Return p ≤ 1 with (τp²)/p²·(pna + m) = E_FOLDS: the larger root of E p² = t(pna + m)."""
-    folds = time * (typical + slow)
-    if folds >= E_FOLDS:
-        return 1.0
-    root = (time * typical + math.sqrt((time * typical) ** 2 + 4 * E_FOLDS * time * slow)) / (2 * E_FOLDS)
-    return float(f"{min(1.0, max(root, 1e-12)):.6g}")
+@dataclass(frozen=True)
+class Steepness:
+    """na and na′, the typical and the largest information of all records, m that of the prior and m′ that limits steps."""
+
+    typical: float
+    most: float
+    slow: float
+    stiff: float
+
+    @classmethod
+    def of(cls, rows: int, model: Custom) -> Steepness:
+        """Return what a declaration says, for this many rows; the pull of a normal prior limits no step."""
+        typical, most = (rows * each for each in model.information)
+        prior = model.prior.precision
+        return cls(typical, most, 0.0 if prior is None else float(np.median(prior)), model.prior.stiffness)
+
+    def largest(self, power: float) -> float:
+        """Return pna′ + m′."""
+        return power * self.most + self.stiff
+
+    def steps(self, precision: float) -> float:
+        """Return how many steps spend this precision with p = 1, or make `E_FOLDS` of a typical direction with less."""
+        whole = 2 * precision * self.largest(1.0) / STEP
+        return max(whole, E_FOLDS * self.largest(1.0) / ((self.typical + self.slow) * STEP))
+
+    def power(self, precision: float, steps: int) -> float:
+        """Return the p ≤ 1 at which so many steps spend this precision: ½p²·T·`STEP` = precision·(pna′ + m′)."""
+        a, b, c = steps * STEP / 2, precision * self.most, precision * self.stiff
+        return float(f"{min(1.0, max((b + math.sqrt(b * b + 4 * a * c)) / (2 * a), 1e-9)):.6g}")
 
 
 def _last_iterate(request: Request, model: Custom) -> Stage:

@@ -47,13 +47,25 @@ def clip_gradients(gradients: Floats, bound: float) -> Floats:
     [[0.6, 0.8], [0.0, 0.0], [0.5, 0.0]]
     """
     d, grid = gradients.shape[-1], grid_of_terms(bound)
-    room = bound * (1 - 2.0**-40) - 0.5 * grid * math.sqrt(d) * (1 + 2.0**-40)
+    slack = max(2.0**-40, d * 2.0**-50)  # what computing a norm may err by, and more
+    room = max(0.0, bound * (1 - slack) - 0.5 * grid * math.sqrt(d) * (1 + slack))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        lengths = np.sqrt(np.einsum("...d,...d->...", gradients, gradients))
+        kept = gradients * np.minimum(1.0, room / lengths)[..., None]
+    odd = ~np.isfinite(lengths)
+    if odd.any():
+        kept[odd] = _shortened(gradients[odd], room)
+    kept *= 1 / grid  # a power of two
+    np.rint(kept, out=kept)
+    kept *= grid
+    return np.asarray(np.nan_to_num(kept, copy=False) if (lengths == 0).any() else kept)
+
+
+def _shortened(gradients: Floats, room: float) -> Floats:
+    """Return gradients whose square is no finite number: 0 for those with entries that are none, others at the bound."""
     whole = np.where(np.isfinite(gradients).all(axis=-1, keepdims=True), gradients, 0.0)
-    largest = np.maximum(np.abs(whole).max(axis=-1, keepdims=True, initial=0.0), 1e-300)
-    shape = whole / largest  # entries of at most 1: no square overflows
-    length = np.sqrt(np.square(shape).sum(axis=-1, keepdims=True))
-    kept = shape * np.minimum(largest, max(room, 0.0) / np.maximum(length, 1.0))
-    return np.asarray(np.round(kept / grid) * grid)
+    shape = whole / np.maximum(np.abs(whole).max(axis=-1, keepdims=True), 1e-300)  # entries of at most 1: no square overflows
+    return np.asarray(room * shape / np.maximum(np.sqrt(np.square(shape).sum(axis=-1, keepdims=True)), 1.0))
 
 
 @dataclass(frozen=True, eq=False)

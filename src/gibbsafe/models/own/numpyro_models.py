@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -193,9 +194,9 @@ class NumpyroModel:
         found, _ = self._trace(parameters, records)
         return sum(_log_probability(found[name]) for name, _ in self.outcomes)
 
-    def log_prior(self, parameters: Mapping[str, Any]) -> Any:
+    def log_prior(self, parameters: Mapping[str, Any], records: Mapping[str, Any] | None = None) -> Any:
         """Return the log density of the unconstrained parameters."""
-        found, jacobian = self._trace(parameters, self._one_record())
+        found, jacobian = self._trace(parameters, self._one_record() if records is None else records)
         return sum(_log_probability(found[site.name]) for site in self.sites) + jacobian
 
     def _one_record(self, row: Floats | None = None) -> dict[str, Any]:
@@ -208,14 +209,13 @@ class NumpyroModel:
         from numpyro import handlers
         from numpyro.distributions import biject_to
 
-        drawn: dict[str, list[Floats]] = {site.name: [] for site in self.sites}
+        def drawn(key: Any) -> dict[str, Any]:
+            found = handlers.trace(handlers.seed(self.model, key)).get_trace(**self._one_record())
+            return {site.name: biject_to(found[site.name]["fn"].support).inv(found[site.name]["value"]) for site in self.sites}
+
         with jax.enable_x64(True):
-            for seed in range(31):
-                seeded = handlers.seed(self.model, jax.random.PRNGKey(seed))
-                found = handlers.trace(seeded).get_trace(**self._one_record())
-                for name, values in drawn.items():
-                    values.append(np.asarray(biject_to(found[name]["fn"].support).inv(found[name]["value"])))
-        return form.flat({name: np.median(values, axis=0) for name, values in drawn.items()})
+            found = jax.jit(jax.vmap(drawn))(jax.random.split(jax.random.PRNGKey(0), 101))
+            return form.flat({name: np.median(np.asarray(each), axis=0) for name, each in found.items()})
 
     def constrained(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the model's own parameters (draws, …) by name."""
@@ -233,6 +233,13 @@ class NumpyroModel:
     def simulated(self, parameters: Mapping[str, Any], columns: Mapping[str, Any], generator: np.random.Generator) -> Any:
         """Return outcomes of synthetic records, drawn from the model at these parameters."""
         import jax
+
+        key = jax.random.PRNGKey(int(generator.integers(2**31)))
+        with jax.enable_x64(True):
+            found = _compiled_simulation(self)(dict(parameters), dict(columns), key)
+            return {name: np.asarray(each, dtype=np.float64) for name, each in found.items()}
+
+    def _outcomes_at(self, parameters: Mapping[str, Any], columns: Mapping[str, Any], key: Any) -> dict[str, Any]:
         from numpyro import handlers
         from numpyro.distributions import biject_to
 
@@ -240,13 +247,16 @@ class NumpyroModel:
             free = site["type"] == "sample" and site["name"] in parameters
             return biject_to(site["fn"].support)(parameters[site["name"]]) if free else None
 
-        key = jax.random.PRNGKey(int(generator.integers(2**31)))
-        with jax.enable_x64(True):
-            open_model = handlers.uncondition(handlers.substitute(self.model, substitute_fn=given))
-            found = handlers.trace(handlers.seed(open_model, key)).get_trace(**columns)
-            return {
-                column: np.asarray(found[name]["value"], dtype=np.float64) for name, column in self.outcomes if column is not None
-            }
+        open_model = handlers.uncondition(handlers.substitute(self.model, substitute_fn=given))
+        found = handlers.trace(handlers.seed(open_model, key)).get_trace(**columns)
+        return {column: found[name]["value"] for name, column in self.outcomes if column is not None}
+
+
+@lru_cache(maxsize=16)
+def _compiled_simulation(code: NumpyroModel) -> Any:
+    import jax
+
+    return jax.jit(code._outcomes_at)
 
 
 def _log_probability(site: Any) -> Any:
@@ -261,9 +271,9 @@ def _require_sum(code: NumpyroModel, made: Custom) -> None:
     rng = np.random.default_rng(5)
     rows, point = made.columns.synthetic(6, rng), made.prior.points(2, rng)[1]
     with jax.enable_x64(True):
-        whole = float(code._of_records(made.form.named(point), code.record.named(rows, np.int32)))
-        priors = [code._trace(made.form.named(point), code._one_record(row))[0] for row in rows[:2]]
-        told = [sum(float(_log_probability(found[site.name])) for site in code.sites) for found in priors]
+        whole = float(jax.jit(code._of_records)(made.form.named(point), code.record.named(rows, np.int32)))
+        prior = jax.jit(code.log_prior)
+        told = [float(prior(made.form.named(point), code._one_record(row))) for row in rows[:2]]
     parts = float(made.code.values(rows, point[None]).sum())
     if np.isfinite(whole) and abs(whole - parts) > 1e-6 * (1 + abs(whole)):
         raise PremiseError("model: its log-likelihood is not a sum over records; a record's must not depend on other records")
