@@ -30,6 +30,7 @@ DOORS = {
     ("planning.estimated", "plan_estimated"): "contamination",
     ("contamination.release.plans", "EstimatedPlan.release"): "contamination",
     ("models.linear.predictor", "LinearModel.with_loss"): "models",
+    ("models.own.custom", "Custom.rehearse"): "study",
     ("release.verification", "verify"): "contamination",
     ("study.declaration", "Study.from_dict"): "study",
     ("release.releases", "Release.answer"): "queries",

@@ -1,8 +1,8 @@
 """A loss of the user's own: functions of predictor and response, and the constants that are declared of them.
 
 Nothing here proves the constants. A plan prices what was declared, the certificate says who declared it, and
-`gibbsafe.audit.refute` looks for a predictor and a response at which it is wrong. From a file come back the name and the constants
-alone: enough to compute every price again, and refused where a value is asked for.
+`gibbsafe.audit.refute` looks for a predictor and a response at which it is wrong. From a file come back the name and the
+constants alone: enough to compute every price again, and refused where a value is asked for.
 
 Only |f‴| ≤ κf″ has to be declared for the exact sampler. The ratios of higher derivatives, where they are declared too, make it
 quicker; where not, they are infinite, and every bound that would use them is left out (`gibbsafe.samplers.shell`).

@@ -12,7 +12,7 @@ from gibbsafe._types import JSON, Document
 from gibbsafe._validate import count, fail
 from gibbsafe.errors import PremiseError
 
-__all__ = ["Searched", "SearchRecord", "as_record", "declaration_digest", "search_statement"]
+__all__ = ["SearchRecord", "Searched", "as_record", "declaration_digest", "search_statement"]
 
 NOT_REFUTED = "not refuted"
 

@@ -93,7 +93,10 @@ def _chain(plan: Plan, stage: Stage, rule: ChainRule) -> list[tuple[str, str]]:
     tempered = "the likelihood itself" if rule.power == 1 else f"the likelihood to the power {rule.power:.3g}"
     clip = as_blocks(plan.constants.need("lipschitz")[0])[0] / plan.rows_per_person
     return [
-        ("mechanism", f"{counted(stage.steps or 0, 'Langevin step')} of {counted(rule.chains, 'chain')}, all released; {tempered}"),
+        (
+            "mechanism",
+            f"{counted(stage.steps or 0, 'Langevin step')} of {counted(rule.chains, 'chain')}, all released; {tempered}",
+        ),
         ("step and noise", f"size {stage.step:.3g}; gradients clipped to {clip:.4g}, noise {noise_of(stage):.4g} in their sum"),
         ("draws", f"{rule.kept:,} last iterates of each chain, free; their law is a chain's, not proved to be the posterior"),
         ("prior", _declared_prior(plan)[:100]),

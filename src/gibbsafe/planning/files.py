@@ -9,7 +9,18 @@ from gibbsafe._validate import count, non_negative, open_probability, positive, 
 from gibbsafe.errors import CertificateError
 from gibbsafe.posteriors.stage import ChainRule, ScoreRule, Stage
 
-__all__ = ["stage_from_dict", "stage_to_dict"]
+__all__ = ["FORMATS", "format_of", "stage_from_dict", "stage_to_dict"]
+
+#: Plans that draw, that ask scores, and that release trajectories.
+FORMATS = ("gibbsafe/plan/1", "gibbsafe/plan/2", "gibbsafe/plan/3")
+
+
+def format_of(stages: tuple[Stage, ...]) -> str:
+    """Return the format of a plan with these stages: the first that can hold them."""
+    draws, scores, chains = FORMATS
+    if any(stage.chain is not None for stage in stages):
+        return chains
+    return scores if any(stage.scores is not None for stage in stages) else draws
 
 
 def stage_to_dict(stage: Stage) -> JSON:

@@ -18,16 +18,16 @@ from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.losses.narrow import loss_of_scores
 from gibbsafe.models import GaussianPrior, Model, model_from_dict
 from gibbsafe.models.base import require_size
+from gibbsafe.models.own.custom import Custom
 from gibbsafe.planning.conditions import MOST_RECORDS, require_conditioning
 from gibbsafe.planning.describe import describe_plan
 from gibbsafe.planning.estimated import admits_estimates
 from gibbsafe.planning.facts import grid_of
-from gibbsafe.planning.files import stage_from_dict, stage_to_dict
+from gibbsafe.planning.files import FORMATS, format_of, stage_from_dict, stage_to_dict
 from gibbsafe.planning.first_edition import by_first_edition, priced_anew, readable
 from gibbsafe.planning.prices import price, stage_constants
 from gibbsafe.planning.requests import Request, requested
 from gibbsafe.planning.rules import choose, work_of
-from gibbsafe.models.own.custom import Custom
 from gibbsafe.planning.scores import SCORES, by_scores, kept_by, left_for_draws, loss_asked, scores_beside, uses_scores
 from gibbsafe.planning.trajectories import own_stages
 from gibbsafe.planning.utility import Utility, predict_utility
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "plan"]
 
-#: Plans that draw, that ask scores, and that release trajectories.
-FORMAT, SCORES_FORMAT, CHAIN_FORMAT = "gibbsafe/plan/1", "gibbsafe/plan/2", "gibbsafe/plan/3"
 #: Most parameters of a plan that is read from a file: what they take is then some 100 MB.
 MOST_PARAMETERS = 1_000_000
 
@@ -82,9 +80,8 @@ class Plan:
     @property
     def mechanism(self) -> str:
         """How the release is made: ``"noisy-scores"``, ``"langevin-trajectory"``, ``"stages"`` of an estimate, or ``"draws"``."""
-        if self.stages[-1].chain is not None:
-            return TRAJECTORY
-        return SCORES if self.stages[-1].scores is not None else "stages" if self.purpose == "estimate" else "draws"
+        last = self.stages[-1]
+        return TRAJECTORY if last.chain else SCORES if last.scores else "stages" if self.purpose == "estimate" else "draws"
 
     @property
     def scores(self) -> ScoreRule:
@@ -203,7 +200,7 @@ class Plan:
     def to_dict(self) -> JSON:
         """Return the plan as plain data."""
         return {
-            "format": self._format,
+            "format": format_of(self.stages),
             "model": self.model.to_dict(),
             "budget": asdict(self.budget),
             "n": self.n,
@@ -220,12 +217,6 @@ class Plan:
             "guarantee": self.guarantee.to_dict(),
         }
 
-    @property
-    def _format(self) -> str:
-        if self.mechanism == TRAJECTORY:
-            return CHAIN_FORMAT
-        return FORMAT if self.score_stage is None else SCORES_FORMAT
-
     def to_json(self) -> str:
         """Return the plan as JSON; floats keep every digit."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
@@ -233,9 +224,9 @@ class Plan:
     @classmethod
     def from_dict(cls, data: Document) -> Plan:
         """Rebuild a plan and recompute its claim; one that does not hold is refused."""
-        if not isinstance(data, Mapping) or data.get("format") not in (FORMAT, SCORES_FORMAT, CHAIN_FORMAT):
+        if not isinstance(data, Mapping) or data.get("format") not in FORMATS:
             found = data.get("format") if isinstance(data, Mapping) else type(data).__name__
-            raise CertificateError(f"format = {found!r}: not a plan of this version ({FORMAT}, {SCORES_FORMAT} or {CHAIN_FORMAT})")
+            raise CertificateError(f"format = {found!r}: not a plan of this version ({', '.join(FORMATS)})")
         known = set(cls.__dataclass_fields__) | {"format", "guarantee"}
         if set(data) != known:
             odd = ", ".join(sorted(set(data) ^ known))
@@ -364,7 +355,6 @@ def plan(
             or that posterior draws leave for a transcript of noisy scores, which gives their intervals (default: none).
         loss: of a model with two labels: ``"calibrated"`` by a public rule (default) or ``"logistic"``; ``"pseudo-huber"`` for a
             score of the declared width, not of one by a public rule.
-    Prior, temperature and stages are set by the rules of `gibbsafe.planning`.
 
     >>> import gibbsafe as gs
     >>> model = gs.models.LogisticRegression(dimension=20)
@@ -375,21 +365,9 @@ def plan(
     request = requested(model, budget, n, adjacency, draws, purpose, prior_radius, rows_per_person)
     free = (prior_radius, prior, inverse_temperature, sampler, theorem) == (None, None, None, "auto", "auto")
     if isinstance(model, Custom):
-        own = own_stages(
-            request,
-            model,
-            {
-                "prior": prior,
-                "inverse_temperature": inverse_temperature,
-                "prior_radius": prior_radius,
-                "mechanism": mechanism,
-                "uncertainty": uncertainty,
-                "loss": loss,
-                "sampler": sampler,
-                "theorem": theorem,
-            },
-        )
-        request, chosen, priced, stages = own.request, own.sampler, own.theorem, own.stages
+        unused = {"prior": prior, "inverse_temperature": inverse_temperature, "prior_radius": prior_radius}
+        asked = {"sampler": sampler, "theorem": theorem, "mechanism": mechanism, "uncertainty": uncertainty, "loss": loss}
+        request, chosen, priced, stages = own_stages(request, model, unused, asked)
     elif uses_scores(request, mechanism, free):
         chosen, priced, stages = by_scores(request, uncertainty, loss)
     else:

@@ -7,8 +7,8 @@ precision), so there are E = τ(pna + m) e-folds:
 
 - **Steps**: h·(pna′ + m′) = `STEP` with a′ and m′ the largest, so E = T·`STEP`·(pna + m)/(pna′ + m′), whatever the budget. T is
   what makes E at least `E_FOLDS`, or what spends the budget with p = 1 if that is more, within `FEWEST` and `MOST`.
-- **Power**: that which spends the budget in T steps, 1 at the most: less of the budget is then spent, and the posterior is reached
-  all the same. A smaller p is a wider posterior, of (likelihood)ᵖ.
+- **Power**: that which spends the budget in T steps, 1 at the most: less of the budget is then spent, and the posterior is
+  reached all the same. A smaller p is a wider posterior, of (likelihood)ᵖ.
 - **Draws**: the second half of every chain.
 
 A model that declares itself convex and smooth, with a normal prior, is drawn by ``langevin``: last iterates alone, priced by
@@ -18,6 +18,7 @@ A model that declares itself convex and smooth, with a normal prior, is drawn by
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,24 +39,16 @@ E_FOLDS, STEP, FEWEST, MOST = 8.0, 0.5, 60, 1000
 UNKNOWN_ROWS, MOST_NUMBERS = 4**7, 2_000_000
 
 
-@dataclass(frozen=True)
-class Planned:
-    """What a plan of a model of one's own takes."""
-
-    request: Request
-    sampler: str
-    theorem: Theorem
-    stages: tuple[Stage, ...]
-
-
-def own_stages(request: Request, model: Custom, asked: dict[str, object]) -> Planned:
-    """Return sampler, theorem and the one stage; refuse what such a model has no use for."""
-    for name in ("prior", "inverse_temperature", "prior_radius"):
-        if asked[name] is not None:
-            fail(name, asked[name], f"left out: {model.name} declares its prior, and the rule sets the power on the likelihood")
-    for name, only in (("mechanism", "auto"), ("uncertainty", "auto"), ("loss", "auto")):
-        if asked[name] != only:
-            fail(name, asked[name], f"left out for {model.name}")
+def own_stages(
+    request: Request, model: Custom, unused: Mapping[str, object], asked: Mapping[str, object]
+) -> tuple[Request, str, Theorem, tuple[Stage, ...]]:
+    """Return the request with its number of draws, sampler, theorem and the one stage; refuse what has no use here."""
+    for name, value in unused.items():
+        if value is not None:
+            fail(name, value, f"left out: {model.name} declares its prior, and the rule sets the power on the likelihood")
+    for name, value in asked.items():
+        if value != "auto" and name not in ("sampler", "theorem"):
+            fail(name, value, f"left out for {model.name}")
     if request.purpose != "posterior":
         fail("purpose", request.purpose, f"'posterior' for {model.name}: the mean of its draws is the estimate")
     default = ("langevin", LANGEVIN) if model.convex else (TRAJECTORY, TRAJECTORY)
@@ -66,13 +59,13 @@ def own_stages(request: Request, model: Custom, asked: dict[str, object]) -> Pla
     if theorem not in ("auto", pairs[chosen]):
         fail("theorem", theorem, f"{pairs[chosen]} with sampler {chosen}")
     if chosen == "langevin":
-        return Planned(request, chosen, get(LANGEVIN), (_last_iterate(request, model),))
+        return request, chosen, get(LANGEVIN), (_last_iterate(request, model),)
     stage = _trajectory(request, model)
     assert stage.chain is not None
     draws = stage.chain.chains * stage.chain.kept
     if request.draws not in (1, draws):
         fail("draws", request.draws, f"left out: every iterate that is kept is a draw, {draws} in all; declare steps and chains")
-    return Planned(replace(request, draws=draws), chosen, get(TRAJECTORY), (stage,))
+    return replace(request, draws=draws), chosen, get(TRAJECTORY), (stage,)
 
 
 def _trajectory(request: Request, model: Custom) -> Stage:
@@ -149,4 +142,4 @@ def _relaxation(rows: int, model: Custom, precision: np.ndarray) -> int:
     """Return how many steps make `E_FOLDS` of a typical direction at β = 1, or three of the slowest, whichever is more."""
     largest = rows * (model.smoothness or 0.0) + float(precision.max())
     slow = rows * model.information[0] + float(precision.min())
-    return max(FEWEST, math.ceil(E_FOLDS * largest / slow))
+    return max(FEWEST, math.ceil(E_FOLDS * largest / float(slow)))

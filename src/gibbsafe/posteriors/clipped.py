@@ -1,8 +1,8 @@
 """Sums of clipped gradients of records: whatever a function answers, one record moves the sum by at most its bound.
 
 Clipping is total: a gradient with an entry that is no finite number counts as 0, one that is longer than the bound is shortened,
-and all entries are rounded to multiples of a public grid. Sums of multiples of the grid are exact in double precision, in whatever
-order blocks are added, by whatever number of threads: no rounding is left that could depend on the other records.
+and all entries are rounded to multiples of a public grid. Sums of multiples of the grid are exact in double precision, in
+whatever order blocks are added, by whatever number of threads: no rounding is left that could depend on the other records.
 """
 
 from __future__ import annotations

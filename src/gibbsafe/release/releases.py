@@ -25,6 +25,7 @@ from gibbsafe.release.predictions import PredictionIntervals, predicted, surviva
 from gibbsafe.release.signing import require_signer
 from gibbsafe.release.transcripts import transcript_to_dict
 from gibbsafe.samplers.noisy_scores import Answers
+from gibbsafe.samplers.trajectory import split_r_hat
 
 if TYPE_CHECKING:
     from gibbsafe.population import CountTable, Intervals, Population
@@ -76,6 +77,14 @@ class Release:
         if self._diagnostics is None:
             raise GibbsafeError("curator_diagnostics: exist only in the process that sampled; a file never has them")
         return self._diagnostics
+
+    @property
+    def r_hat(self) -> Floats:
+        """Split R-hat per parameter of a released trajectory's chains: post-processing, free."""
+        rule = self.plan.stages[0].chain
+        if rule is None:
+            raise GibbsafeError("r_hat: of released trajectories; these draws are independent, or each the last of its own chain")
+        return split_r_hat(self.draws.reshape(rule.chains, rule.kept, -1))
 
     @property
     def tells_population(self) -> bool:

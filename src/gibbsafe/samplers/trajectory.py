@@ -1,12 +1,12 @@
 """Langevin steps of which every one is released: the noise of a private score is the noise of the step.
 
-From a public start every chain moves by θ ← θ − h(p·s − ∇log π(θ)), s the noisy sum of clipped gradients of −log-likelihood at θ,
-σ its noise and h = 2/(pσ)²: the step of the Langevin diffusion of (likelihood)ᵖ × prior. Steps, their number and the noise are
+From a public start every chain moves by θ ← θ − h(p·s − ∇log π(θ)), s the noisy sum of clipped gradients of −log-likelihood at
+θ, σ its noise and h = 2/(pσ)²: the step of the Langevin diffusion of (likelihood)ᵖ × prior. Steps, their number and the noise are
 fixed in advance; what they cost is proved by `theorems.langevin_trajectory` for every data set and every function. All chains
 move together, one pass over the records per step.
 
-The answers s are all that leaves the data. Points follow from them, so `replay` gives them again, and the last ones of each chain,
-its draws.
+The answers s are all that leaves the data. Points follow from them, so `replay` gives them again, and the last ones of each
+chain, its draws.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from gibbsafe.progress import Progress
 from gibbsafe.samplers.langevin import SECONDS_BETWEEN_REPORTS
 from gibbsafe.samplers.noisy_scores import on_grid
 
-__all__ = ["PROVED", "TRAJECTORY", "Walk", "noise_of", "replay", "walk"]
+__all__ = ["PROVED", "TRAJECTORY", "Walk", "noise_of", "replay", "split_r_hat", "walk"]
 
 TRAJECTORY = "langevin-trajectory"
 #: What a certificate says of the mechanism.
 PROVED = (
-    "every step is a noisy sum of clipped gradients at a point that depends on earlier answers only, and all of them are released; "
+    "every step is a noisy sum of clipped gradients at a point that depends on earlier answers only, and all are released; "
     "their privacy is proved for every data set. The law of the draws is that of a chain: it is not proved to be the posterior"
 )
 
@@ -88,6 +88,23 @@ def replay(pull: Pull, stage: Stage, scores: Floats) -> Walk:
         thetas = _moved(pull, stage, thetas, answer)
         points.append(thetas)
     return Walk(scores, np.array(points))
+
+
+def split_r_hat(chains: Floats) -> Floats:
+    """Return split R-hat per parameter of draws (chains, draws, parameters): near 1 where the halves of all chains agree.
+
+    Post-processing of what was released. Not a number where chains are shorter than four.
+
+    >>> split_r_hat(np.random.default_rng(0).standard_normal((2, 1000, 1))).round(2)
+    array([1.])
+    """
+    half = chains.shape[1] // 2
+    if half < 2:
+        return np.full(chains.shape[2], np.nan)
+    parts = np.concatenate([chains[:, :half], chains[:, -half:]])
+    within = parts.var(axis=1, ddof=1).mean(axis=0)
+    between = parts.mean(axis=1).var(axis=0, ddof=1)
+    return np.asarray(np.sqrt((half - 1) / half + between / np.maximum(within, 1e-300)))
 
 
 def _moved(pull: Pull, stage: Stage, thetas: Floats, answer: Floats) -> Floats:

@@ -18,8 +18,8 @@ class LangevinTrajectory(NoisyScores):
 
     **Mechanism.** Step t of chain k answers q(θ) + σN(0, I) at its point θ, q the sum over records of clipped gradients of
     −log-likelihood: ‖·‖ ≤ C for every record, whatever the function answers. The next point is a function of the point, the
-    answer and public numbers: θ − h(p·answer − ∇log π(θ)), where h = 2/(pσ)² makes the noise that of a Langevin step. With T steps
-    of K chains 1/σ² = β/(KT).
+    answer and public numbers: θ − h(p·answer − ∇log π(θ)), where h = 2/(pσ)² makes the noise that of a Langevin step. With T
+    steps of K chains 1/σ² = β/(KT).
     **Proof.** That of `noisy-scores`: a person with up to k records moves q by at most G = 2kC (replaced) or kC (added or
     removed) at every point, each answer is G/σ-GDP given those before, and Σ(G/σ)² = G²β is fixed in advance. Points, and draws
     taken from them, are functions of answers. Clipped terms are multiples of a public grid, so q is summed without rounding. ∎
@@ -40,7 +40,7 @@ class LangevinTrajectory(NoisyScores):
         room = (Premise(f"there are at most {MOST_ROWS:,} records, so that their sum is exact"),)
         return (
             Premise(f"what one person adds to a score has norm at most {single:.6g}: every gradient is clipped", checked=True),
-            Premise("points depend on earlier answers and public numbers only; steps and noise are fixed in advance", checked=True),
+            Premise("points depend on earlier answers and public numbers only; steps and noise are fixed before", checked=True),
             Premise("what is computed for one record depends neither on other records nor on where it stands among them"),
             *(room if adjacency == Adjacency.ADD_REMOVE else ()),
         )

@@ -176,7 +176,11 @@ class Custom(Model, HasCorners, HoldsCode):
         even = self.columns.synthetic(rows, generator)
         named = self.simulator(self.form.named(theta), self.columns.form.named(even, np.int64), generator)
         made = self.columns.form.flat({**self.columns.form.named(even), **named}, (rows,))
-        return self.columns.clipped(made)
+        return np.asarray(self.columns.clipped(made))
+
+    def blocks_of_rows(self, rows: Floats) -> Blocks:
+        """Return synthetic rows as blocks."""
+        return Blocks(rows)
 
     def constrained(self, draws: Floats) -> dict[str, Floats]:
         """Return draws (…, parameters) by name in the model's own units: those of a NumPyro model's sites."""
@@ -190,7 +194,9 @@ class Custom(Model, HasCorners, HoldsCode):
     def declared_by_user(self) -> tuple[str, ...]:
         """What nobody can check about the code, and what was searched."""
         told = search_statement(self.record)
-        closed = f"the log-likelihood {self.label!r} is a pure function of parameters and one record, and closed over nothing private"
+        closed = (
+            f"the log-likelihood {self.label!r} is a pure function of parameters and one record, and closed over nothing private"
+        )
         searched = f"{closed}: {told}"
         if not self.convex:
             return (searched,)
@@ -202,7 +208,7 @@ class Custom(Model, HasCorners, HoldsCode):
         return replace(self, parameters=self.form, start=None, record=as_record(record))
 
     def rehearse(self, budget: Any, *, n: int, adjacency: str = "replace-one", seed: int = 0, runs: int = 1) -> OwnRehearsal:
-        """Make releases from synthetic records whose parameters are drawn from the prior, and compare: never from your records."""
+        """Make releases from synthetic records, their parameters drawn from the prior, and compare: never from your records."""
         from gibbsafe.study.own_rehearsal import rehearse_own
 
         return rehearse_own(self, budget, n=n, adjacency=adjacency, seed=seed, runs=runs)
@@ -236,7 +242,7 @@ class Custom(Model, HasCorners, HoldsCode):
 
     def encode(self, data: object, options: EncodingOptions) -> Blocks:
         """Return the declared columns as rows of numbers."""
-        return self.columns.blocks(data, options)
+        return Blocks(self.columns.rows(data, options))
 
     def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> OwnPosterior:
         """Return its clipped scores, and the prior's centre and precision where it is normal."""
@@ -246,7 +252,7 @@ class Custom(Model, HasCorners, HoldsCode):
 
     def corners(self) -> list[object]:
         """Return records at the ends of the declared columns."""
-        return self.columns.corners()
+        return list(self.columns.corners())
 
     def _shape(self) -> Shape:
         return Shape(OwnPosterior, self.form.size, False, self.smoothness if self.smoothness is not None else float("inf"))

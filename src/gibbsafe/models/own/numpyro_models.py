@@ -1,13 +1,13 @@
 """NumPyro models with one plate over records, as likelihoods of one's own (``gibbsafe[numpyro]``).
 
-Parameters are the latent sites in unconstrained coordinates, where their prior has a density everywhere. The log-likelihood of one
-record is what the model says of arrays of length 1; that those of several records add up is tried on synthetic ones.
+Parameters are the latent sites in unconstrained coordinates, where their prior has a density everywhere. The log-likelihood of
+one record is what the model says of arrays of length 1; that those of several records add up is tried on synthetic ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from gibbsafe._types import Floats
 from gibbsafe._validate import fail
 from gibbsafe.errors import PremiseError
 from gibbsafe.models.own.custom import Custom
+from gibbsafe.models.own.priors import own_prior
 from gibbsafe.models.own.records import RecordColumns
 from gibbsafe.posteriors.record_gradients import Field, Form
 
@@ -54,11 +55,12 @@ def from_numpyro(model: Callable[..., Any], *, columns: Any, label: str | None =
     )
     form = Form(tuple(Field(site.name, site.shape) for site in code.sites))
     begin = options.pop("start", None)
+    middle = np.median(code.prior_draws(form, 101, 0), axis=0) if begin is None else begin
+    prior = own_prior(code.log_prior, form, middle, "of the NumPyro model")
     made = Custom(
         log_likelihood=code.log_likelihood,
         parameters={each.name: each.shape for each in form.fields},
-        prior=code.log_prior,
-        start=code.start(form) if begin is None else begin,
+        prior=replace(prior, sampler=lambda count, seed: code.prior_draws(form, count, seed)),
         columns=declared,
         simulator=code.simulated if all(column for _, column in code.outcomes) else None,
         constrain=code.constrained,
@@ -203,8 +205,8 @@ class NumpyroModel:
         """Return arrays of one synthetic record: the prior does not depend on which, `_require_sum` tries."""
         return self.record.named(np.array([self.example]) if row is None else row[None], np.int32)
 
-    def start(self, form: Form) -> Floats:
-        """Return the medians of the sites' priors in unconstrained coordinates, from fixed draws: public."""
+    def prior_draws(self, form: Form, count: int, seed: int) -> Floats:
+        """Return draws (count, d) of the prior in unconstrained coordinates."""
         import jax
         from numpyro import handlers
         from numpyro.distributions import biject_to
@@ -214,8 +216,8 @@ class NumpyroModel:
             return {site.name: biject_to(found[site.name]["fn"].support).inv(found[site.name]["value"]) for site in self.sites}
 
         with jax.enable_x64(True):
-            found = jax.jit(jax.vmap(drawn))(jax.random.split(jax.random.PRNGKey(0), 101))
-            return form.flat({name: np.median(np.asarray(each), axis=0) for name, each in found.items()})
+            found = jax.jit(jax.vmap(drawn))(jax.random.split(jax.random.PRNGKey(seed), count))
+            return form.flat(found, (count,))
 
     def constrained(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the model's own parameters (draws, …) by name."""

@@ -31,6 +31,7 @@ class OwnPrior:
     name: str = "normal"
     stiffness: float = 0.0
     function: Callable[[Mapping[str, Any]], Any] | None = field(default=None, compare=False, repr=False)
+    sampler: Callable[[int, int], Floats] | None = field(default=None, compare=False, repr=False)
 
     def pull(self, parameters: Form) -> Pull:
         """Return it as a chain feels it; refuse one whose function is not there."""
@@ -46,6 +47,16 @@ class OwnPrior:
         noise = generator.standard_normal((count, len(self.start))) * spread
         noise[0] = 0.0
         return np.asarray(np.array(self.start) + noise)
+
+    def drawn(self, count: int, generator: np.random.Generator) -> Floats:
+        """Return draws of the prior; of a function that nobody draws from, points near the start."""
+        if self.precision is not None:
+            return np.asarray(
+                np.array(self.start) + generator.standard_normal((count, len(self.start))) / np.sqrt(self.precision)
+            )
+        if self.sampler is not None:
+            return self.sampler(count, int(generator.integers(2**31)))
+        return self.points(count + 1, generator)[1:]
 
     def to_dict(self) -> JSON:
         """Return plain data."""

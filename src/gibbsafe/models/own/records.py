@@ -10,7 +10,6 @@ import numpy as np
 
 from gibbsafe._types import JSON, Floats
 from gibbsafe._validate import count, fail
-from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import is_table, read_columns
 from gibbsafe.domains.column import Column
@@ -48,9 +47,7 @@ class RecordColumns:
     @property
     def form(self) -> Form:
         """The names and shapes that the likelihood sees."""
-        return Form(
-            tuple(Field(name, (len(of),) if vector else (), of[0].kind != "number") for name, of, vector in self.fields)
-        )
+        return Form(tuple(Field(name, (len(of),) if vector else (), of[0].kind != "number") for name, of, vector in self.fields))
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -58,16 +55,15 @@ class RecordColumns:
         return tuple(column for _, of, _ in self.fields for column in of)
 
     def rows(self, data: object, options: EncodingOptions) -> Floats:
-        """Return records as rows of numbers: clipped, transformed, levels as codes; from a table, or from arrays in order."""
+        """Return records as rows of numbers: clipped, transformed, levels as codes; from a table, or from arrays in order.
+
+        Always in double precision: codes and counts are exact.
+        """
         raw = read_columns(data, self.columns) if is_table(data) else self._apart(data)
         read = [self._numbers(column, raw[column.source], options.on_invalid) for column in self.columns]
         if len({len(each) for each in read}) > 1:
             raise DomainError("data: columns are not of the same length")
         return np.column_stack(read)
-
-    def blocks(self, data: object, options: EncodingOptions) -> Blocks:
-        """Return the same as blocks. They are kept in double precision: codes and counts are exact."""
-        return Blocks(self.rows(data, options))
 
     def _numbers(self, column: Column, raw: Any, on_invalid: str) -> Floats:
         if column.kind != "number":

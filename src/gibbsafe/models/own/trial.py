@@ -80,7 +80,7 @@ def _changed(first: Floats, second: Floats) -> float:
 
 def _answered(code: Code, rows: Floats, thetas: Floats) -> Floats:
     """Return the gradients, whatever the code raises as one line."""
-    return _told(lambda: code(rows, thetas), "gradient" if isinstance(code, GivenGradients) else "log_likelihood")
+    return np.asarray(_told(lambda: code(rows, thetas), "gradient" if isinstance(code, GivenGradients) else "log_likelihood"))
 
 
 def _told(ask: Callable[[], Any], name: str) -> Any:
@@ -138,5 +138,3 @@ def measured(gradients: Floats, clip: float | None) -> Measured:
 def _two(value: float) -> float:
     """Return the number to two digits, as a declaration holds it."""
     return float(f"{value:.1e}") if math.isfinite(value) else value
-
-
