@@ -16,7 +16,6 @@ from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers.score_path import MOST_SCORES
 from gibbsafe.samplers.trajectory import noise_of
 from gibbsafe.theorems import get
-from gibbsafe.theorems.constants import as_blocks
 
 if TYPE_CHECKING:
     from gibbsafe.planning.plans import Plan
@@ -91,7 +90,7 @@ def _scores(plan: Plan) -> list[tuple[str, str]]:
 def _chain(plan: Plan, stage: Stage, rule: ChainRule) -> list[tuple[str, str]]:
     """Return how a trajectory is made, in words."""
     tempered = "the likelihood itself" if rule.power == 1 else f"the likelihood to the power {rule.power:.3g}"
-    clip = as_blocks(plan.constants.need("lipschitz")[0])[0] / plan.rows_per_person
+    clip = plan.constants.need("clip")[0] / plan.rows_per_person
     return [
         (
             "mechanism",

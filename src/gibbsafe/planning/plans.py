@@ -179,7 +179,7 @@ class Plan:
         table = compare(self.constants, self.budget, self.adjacency, 1 if self.mechanism == TRAJECTORY else self.draws)
         if self.mechanism in (SCORES, TRAJECTORY):
             return tuple(row for row in table.rows if row.theorem is self.theorem)
-        others = {*SAMPLERS, SCORES} - {self.sampler}
+        others = {*SAMPLERS, SCORES, TRAJECTORY} - {self.sampler}
         return tuple(row for row in table.rows if row.theorem.sampler not in others)
 
     @cached_property
@@ -344,8 +344,7 @@ def plan(
         adjacency: ``"replace-one"`` or ``"add-remove"``.
         draws: how many posterior draws are released; they compose.
         purpose: ``"posterior"`` releases draws of one posterior; ``"estimate"`` one point and what is known of its error.
-        theorem: the theorem that prices the draws; ``"auto"`` takes the one that allows the coldest posterior.
-        sampler: the sampler; ``"auto"`` chooses from public quantities.
+        theorem, sampler: what prices and makes the draws; ``"auto"`` takes those of the coldest posterior, from public numbers.
         prior_radius: D, a public guess of |θ| in scaled units, by which the default prior is set (default 3√d).
         prior: a Gaussian prior in the user's units instead of the default one.
         inverse_temperature: price this β instead of solving for the largest (over budget: `BudgetError`).
@@ -357,18 +356,16 @@ def plan(
             score of the declared width, not of one by a public rule.
 
     >>> import gibbsafe as gs
-    >>> model = gs.models.LogisticRegression(dimension=20)
-    >>> made = gs.plan(model, gs.Budget(1.0, 1e-6), n=10_000, adjacency="replace-one")
+    >>> made = gs.plan(gs.models.LogisticRegression(dimension=20), gs.Budget(1.0, 1e-6), n=10_000, adjacency="replace-one")
     >>> made.theorem.name, made.sampler, round(made.guarantee.mu, 6)
     ('proximal-last-iterate', 'proximal', 0.236704)
     """
     request = requested(model, budget, n, adjacency, draws, purpose, prior_radius, rows_per_person)
-    free = (prior_radius, prior, inverse_temperature, sampler, theorem) == (None, None, None, "auto", "auto")
     if isinstance(model, Custom):
         unused = {"prior": prior, "inverse_temperature": inverse_temperature, "prior_radius": prior_radius}
         asked = {"sampler": sampler, "theorem": theorem, "mechanism": mechanism, "uncertainty": uncertainty, "loss": loss}
         request, chosen, priced, stages = own_stages(request, model, unused, asked)
-    elif uses_scores(request, mechanism, free):
+    elif uses_scores(request, mechanism, {prior_radius, prior, inverse_temperature, sampler, theorem} == {None, "auto"}):
         chosen, priced, stages = by_scores(request, uncertainty, loss)
     else:
         beside = scores_beside(request, uncertainty, loss)

@@ -46,7 +46,7 @@ class LangevinLastIterate(Theorem):
     name = "langevin-last-iterate"
     title = "certified Langevin"
     reference = "Bok, Su, Altschuler 2024 (shifted interpolation for differential privacy)"
-    kinds = (Kind.GIBBS, Kind.OWN)
+    kinds = (Kind.GIBBS,)
     sampler = "langevin"
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:

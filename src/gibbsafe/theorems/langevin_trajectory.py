@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gibbsafe.errors import PremiseError
-from gibbsafe.privacy import Adjacency
+from gibbsafe.privacy import Adjacency, GaussianDP
 from gibbsafe.theorems.constants import Constants
 from gibbsafe.theorems.kinds import Kind
 from gibbsafe.theorems.noisy_scores import MOST_ROWS, NoisyScores, score_gap
 from gibbsafe.theorems.theorem import Premise, register
 
 __all__ = ["LangevinTrajectory"]
+
+
+def _clipped(constants: Constants) -> Constants:
+    """Return the constants with scores bounded by the clip, and by nothing else."""
+    return replace(constants, lipschitz=constants.clip, smoothness=None)
 
 
 @register
@@ -34,8 +41,8 @@ class LangevinTrajectory(NoisyScores):
 
     def premises(self, constants: Constants, adjacency: Adjacency) -> tuple[Premise, ...]:
         """Require clipped scores, and no more rows than add up exactly."""
-        single = constants.need("lipschitz")[0]
-        if not score_gap(constants, adjacency) < 4 * single:
+        single = constants.need("clip")[0]
+        if not score_gap(_clipped(constants), adjacency) < 4 * single:
             raise PremiseError("n: more rows than add up exactly; use fewer")
         room = (Premise(f"there are at most {MOST_ROWS:,} records, so that their sum is exact"),)
         return (
@@ -44,3 +51,6 @@ class LangevinTrajectory(NoisyScores):
             Premise("what is computed for one record depends neither on other records nor on where it stands among them"),
             *(room if adjacency == Adjacency.ADD_REMOVE else ()),
         )
+
+    def _one_draw(self, constants: Constants, beta: float, adjacency: Adjacency) -> GaussianDP:
+        return super()._one_draw(_clipped(constants), beta, adjacency)

@@ -230,6 +230,7 @@ class Custom(Model, HasCorners, HoldsCode):
         assert self.clip is not None
         precision = self.prior.precision
         return Constants(
+            clip=self.clip * rows_per_person,
             lipschitz=self.clip * rows_per_person,
             convex=True if self.convex else None,
             smoothness=self.smoothness,
