@@ -76,7 +76,7 @@ class Custom(Model, HasCorners, HoldsCode):
     steps: int | None = None
     power: float | None = None
     gradient: Any = field(default=None, compare=False, repr=False)
-    batched: bool = False
+    batched: bool = field(default=False, compare=False)
     start: InitVar[Any] = None
     convex: bool = False
     smoothness: float | None = None

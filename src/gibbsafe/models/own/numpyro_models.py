@@ -91,6 +91,8 @@ def _traced(model: Callable[..., Any], columns: RecordColumns, rows: int) -> dic
             found = handlers.trace(handlers.seed(model, jax.random.PRNGKey(0))).get_trace(**named)
     except TypeError as error:
         raise PremiseError(f"model: is not called with the declared columns ({' '.join(str(error).split())[:160]})") from None
+    except NotImplementedError:
+        raise PremiseError("model: has a site that nobody can sample, an improper prior say; declare proper ones") from None
     except Exception as error:
         words = " ".join(str(error).split())[:160]
         raise PremiseError(f"model: fails on synthetic records ({type(error).__name__}: {words})") from None
@@ -120,8 +122,6 @@ def _latent_sites(few: dict[str, Any], more: dict[str, Any]) -> list[str]:
             raise PremiseError(f"site {name!r}: is latent for every record; only parameters that records share are released")
         if site["fn"].support is None or site["fn"].support.is_discrete:
             raise PremiseError(f"site {name!r}: is discrete and latent; sum it out, for it has no gradient")
-        if type(site["fn"]).__name__ in ("ImproperUniform",):
-            raise PremiseError(f"site {name!r}: has an improper prior; declare a proper one")
         found.append(name)
     if not found:
         raise PremiseError("model: has no latent site, so there is nothing to release")

@@ -74,9 +74,8 @@ class RecordColumns:
 
     def _apart(self, data: object) -> dict[str, Any]:
         """Return the columns of a tuple with an array per field."""
-        parts = data if isinstance(data, tuple | list) and len(self.fields) > 1 else (data,)
-        if isinstance(data, tuple | list) and len(self.fields) == 1 and len(data) == 1:
-            parts = data
+        several = isinstance(data, tuple) or (isinstance(data, list) and len(self.fields) > 1)
+        parts: Any = data if several else (data,)
         if len(parts) != len(self.fields):
             raise DomainError(f"data: must be a table, or {len(self.fields)} arrays ({', '.join(n for n, _, _ in self.fields)})")
         found: dict[str, Any] = {}
