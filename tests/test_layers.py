@@ -29,6 +29,8 @@ DOORS = {
     ("planning.plans", "Plan.release"): "release",
     ("planning.estimated", "plan_estimated"): "contamination",
     ("contamination.release.plans", "EstimatedPlan.release"): "contamination",
+    ("models.linear.predictor", "LinearModel.with_loss"): "models",
+    ("models.own.custom", "Custom.rehearse"): "study",
     ("release.verification", "verify"): "contamination",
     ("study.declaration", "Study.from_dict"): "study",
     ("release.releases", "Release.answer"): "queries",

@@ -28,6 +28,8 @@ EXTRAS = {
     "arviz": Extra("ArviZ", ("arviz",)),
     "dask": Extra("Dask", ("dask", "distributed")),
     "formula": Extra("formulaic", ("formulaic",)),
+    "jax": Extra("JAX", ("jax",)),
+    "numpyro": Extra("NumPyro", ("numpyro", "jax")),
     "plots": Extra("matplotlib", ("matplotlib",)),
     "postgres": Extra("psycopg", ("psycopg",)),
     "sklearn": Extra("scikit-learn", ("sklearn", "joblib")),

@@ -16,6 +16,8 @@ from gibbsafe.losses.negative_binomial import NegativeBinomialLoss
 from gibbsafe.losses.pseudo_huber import PseudoHuberLoss
 from gibbsafe.losses.soft_step import SoftHingeLoss, SoftPinballLoss
 
+from .log_cosh import log_cosh
+
 
 @dataclass(frozen=True)
 class Written:
@@ -76,6 +78,10 @@ def log_logistic(loss, u, y):
     return mp.log1p(mp.exp(-v)) + (mp.log1p(mp.exp(v)) if event else 0)
 
 
+def log_cosh_formula(loss, u, y):
+    return mp.log(mp.cosh(y - u))
+
+
 def centred(formula):
     """The same, measured from its value at 0."""
     return lambda loss, u, y: formula(loss, u, y) - formula(loss, mp.mpf(0), y)
@@ -111,5 +117,7 @@ LISTED = [
         LogLogisticLoss(2.0), centred(log_logistic), bend=0.3, lowest=-745.0, highest=710.0, bounded_below=False, packed=True
     ),
 ]
+#: A loss of a user, declared as users do.
+LISTED.append(Written(log_cosh(), log_cosh_formula, bend=0.3, packed=True))
 #: Every smooth loss by itself.
 WRITTEN = {written.loss: written for written in LISTED}

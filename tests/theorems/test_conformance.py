@@ -105,6 +105,7 @@ def random_constants(draw):
         "contamination": float(draw.rng.uniform(1e-6, 1)),
         "density_ratio": draw(),
         "beta_prior": (min(draw(), 1e6), min(draw(), 1e6)),
+        "clip": draw(),
     }
 
 

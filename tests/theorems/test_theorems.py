@@ -58,6 +58,7 @@ RICH = {
     "contamination": 0.2,
     "density_ratio": 3.0,
     "beta_prior": (2.0, 3.0),
+    "clip": 1.0,
 }
 TEMPERED = sorted(set(THEOREMS) - {"stochastic-lipschitz"})
 

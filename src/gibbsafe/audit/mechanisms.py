@@ -11,12 +11,14 @@ from gibbsafe._types import Floats
 from gibbsafe.audit.coordinates import values_of
 from gibbsafe.audit.plans import posteriors_of
 from gibbsafe.audit.records import persons_for
+from gibbsafe.audit.trajectories import walk_ratio, walks_of
 from gibbsafe.audit.transcripts import ratio_of, transcripts_of
 from gibbsafe.data.census import Unit
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.planning import Plan
 from gibbsafe.randomness import use
 from gibbsafe.release import draw as releaser
+from gibbsafe.samplers.trajectory import TRAJECTORY
 
 __all__ = ["mechanism_of", "score_of"]
 
@@ -32,6 +34,8 @@ def mechanism_of(plan: Plan, generator: np.random.Generator | None = None) -> Ca
         random, _ = use(generator)
         if plan.mechanism == "noisy-scores":
             return transcripts_of(plan, data, runs, random)
+        if plan.mechanism == TRAJECTORY:
+            return walks_of(plan, data, runs, random)
         if len(plan.stages) > 1:
             options = {"generator": random, "progress": False, **persons_for(plan, data)}
             releases = [plan.release(data, **options).draws for _ in range(runs)]
@@ -51,6 +55,8 @@ def score_of(plan: Plan, data: object, neighbour: object) -> Callable[[Floats], 
     """
     if plan.mechanism == "noisy-scores":
         return ratio_of(plan, data, neighbour)
+    if plan.mechanism == TRAJECTORY:
+        return walk_ratio(plan, data, neighbour)
     first, second = posteriors_of(plan, data, neighbour)
     width = plan.model.parameters
 

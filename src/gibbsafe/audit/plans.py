@@ -56,7 +56,7 @@ def exact_curve(plan: Plan, data: object, neighbour: object, *, route: str = "au
     if len(plan.stages) != 1:
         raise PremiseError(f"plan of {len(plan.stages)} stages: later ones depend on earlier draws; use estimate_lower_bound")
     stage = plan.stages[0]
-    if plan.mechanism == "noisy-scores":
+    if plan.mechanism in ("noisy-scores", "langevin-trajectory"):
         raise PremiseError("noisy scores: where the next one is asked depends on those before; use estimate_lower_bound")
     if plan.sampler == "proximal" and stage.steps is not None:
         raise PremiseError("proximal rounds: the law of the last one has no closed form; use estimate_lower_bound")

@@ -12,9 +12,12 @@ from gibbsafe._types import Floats
 from gibbsafe._validate import count, fail
 from gibbsafe.audit.checks import Attack, attacks
 from gibbsafe.audit.clock import Clock
+from gibbsafe.audit.own_likelihoods import tried
 from gibbsafe.audit.premises import attacks_on_premises
 from gibbsafe.audit.record_losses import RecordLosses
 from gibbsafe.models.base import Model
+from gibbsafe.models.own.custom import Custom
+from gibbsafe.models.searched import NOT_REFUTED, SearchRecord, declaration_digest
 
 __all__ = ["Counterexample", "Refutation", "refute"]
 
@@ -45,11 +48,19 @@ class Refutation:
     counterexample: Counterexample | None
     checked: tuple[tuple[str, float], ...]
     evaluations: int
+    seed: int = 0
+    declaration: str = ""
 
     @property
     def refuted(self) -> bool:
         """Whether a counterexample was found."""
         return self.counterexample is not None
+
+    @property
+    def record(self) -> SearchRecord:
+        """What a model of the user's own carries (`with_record`); refused where a counterexample was found."""
+        result = NOT_REFUTED if self.counterexample is None else f"refuted by {self.counterexample}"
+        return SearchRecord(self.evaluations, self.seed, result, self.declaration)
 
     def __str__(self) -> str:
         if self.counterexample is not None:
@@ -89,11 +100,13 @@ def refute(
     """
     if not isinstance(model, Model):
         fail("model", model, "a model of gibbsafe.models")
-    clock = Clock.within(seconds)
+    clock, done = Clock.within(seconds), (seed, declaration_digest(model.to_dict()))
+    if isinstance(model, Custom):
+        return _of_code(model, count("effort", effort), done, clock)
     losses = RecordLosses(model, records, np.random.default_rng(seed))
     if losses.broken:
         record, reason = losses.broken[0]
-        return Refutation(model.name, _broken(record, reason), (("clipping", math.inf),), losses.evaluations)
+        return Refutation(model.name, _broken(record, reason), (("clipping", math.inf),), losses.evaluations, *done)
     checked: dict[str, float] = {"clipping": 0.0}
     for attack in (*attacks(losses), *attacks_on_premises(losses)):
         if clock.is_over():
@@ -101,8 +114,21 @@ def refute(
         share, found = _carry_out(attack, losses, count("effort", effort), clock)
         checked[attack.constant] = max(share, checked.get(attack.constant, -math.inf))
         if found is not None:
-            return Refutation(model.name, found, tuple(checked.items()), losses.evaluations)
-    return Refutation(model.name, None, tuple(checked.items()), losses.evaluations)
+            return Refutation(model.name, found, tuple(checked.items()), losses.evaluations, *done)
+    return Refutation(model.name, None, tuple(checked.items()), losses.evaluations, *done)
+
+
+def _of_code(model: Custom, effort: int, done: tuple[int, str], clock: Clock) -> Refutation:
+    """Return the outcome for a likelihood of the user's own."""
+    shares: dict[str, float] = {}
+    evaluations, found = 0, None
+    for attack in tried(model, effort, done[0], clock):
+        evaluations += attack.evaluations
+        shares[attack.constant] = max(attack.share, shares.get(attack.constant, 0.0))
+        if attack.share > 1 + ROUNDING:
+            found = Counterexample(attack.constant, 1.0, attack.share, (), None, attack.statement)
+            break
+    return Refutation(model.name, found, tuple(shares.items()), evaluations, *done)
 
 
 def _broken(record: object, reason: str) -> Counterexample:

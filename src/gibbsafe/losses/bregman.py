@@ -31,7 +31,7 @@ from gibbsafe.losses.soft_step import SoftHingeLoss, SoftPinballLoss
 from gibbsafe.losses.squared import SquaredLoss
 from gibbsafe.losses.weighted import WeightedLoss
 
-__all__ = ["QUICK_ROUNDING", "ROUNDING", "bregman", "quick_bregman"]
+__all__ = ["QUICK_ROUNDING", "ROUNDING", "bregman", "has_bregman", "quick_bregman"]
 
 
 #: Errors of `bregman` in units 2⁻⁵³ · ½ · smoothness · a².
@@ -50,6 +50,11 @@ def bregman(loss: Loss, u: AnyFloats, step: AnyFloats, y: AnyFloats | None = Non
     array([1.25000000e-19, 1.20114507e-01])
     """
     raise PremiseError(f"{type(loss).__name__}: no Bregman difference is known; the proximal sampler needs a smooth loss")
+
+
+def has_bregman(loss: Loss) -> bool:
+    """Whether the differences of a loss are known."""
+    return bregman.dispatch(type(loss)) is not bregman.dispatch(Loss)
 
 
 def _excess(x: AnyFloats) -> AnyFloats:

@@ -1,5 +1,6 @@
 """Models: loss, prior and declared constants, one family per file. Adding a model is adding a file and a line here."""
 
+from gibbsafe.losses.own import OwnLoss, own_loss
 from gibbsafe.models.base import MODELS, GibbsModel, Model, model_from_dict
 from gibbsafe.models.families.bayesian_network import BayesianNetwork
 from gibbsafe.models.families.beta_bernoulli import BetaBernoulli
@@ -17,6 +18,8 @@ from gibbsafe.models.linear.linear_regression import LinearRegression
 from gibbsafe.models.linear.logistic_regression import LogisticRegression
 from gibbsafe.models.linear.multinomial_regression import MultinomialRegression
 from gibbsafe.models.linear.ordinal_regression import OrdinalRegression
+from gibbsafe.models.linear.own_loss import OwnLossRegression
+from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.models.linear.pseudo_huber_regression import PseudoHuberRegression
 from gibbsafe.models.linear.soft_hinge import SoftHinge
 from gibbsafe.models.linear.soft_quantile_regression import SoftQuantileRegression
@@ -24,6 +27,8 @@ from gibbsafe.models.linear.survival_regression import SurvivalRegression
 from gibbsafe.models.location.bernoulli_logit import BernoulliLogit
 from gibbsafe.models.location.gaussian_mean import GaussianMean
 from gibbsafe.models.location.welsch_location import WelschLocation
+from gibbsafe.models.own.custom import Custom
+from gibbsafe.models.own.numpyro_models import from_numpyro
 from gibbsafe.models.prior import GaussianPrior
 
 __all__ = [
@@ -34,6 +39,7 @@ __all__ = [
     "Categorical",
     "ContingencyTable",
     "CountRegression",
+    "Custom",
     "ExponentialRate",
     "FiniteFamily",
     "GaussianMean",
@@ -41,6 +47,7 @@ __all__ = [
     "GibbsModel",
     "Hinge",
     "LaplaceScale",
+    "LinearModel",
     "LinearRegression",
     "LogisticRegression",
     "MarkovChain",
@@ -49,11 +56,15 @@ __all__ = [
     "MultivariateNormalPrecision",
     "NormalPrecision",
     "OrdinalRegression",
+    "OwnLoss",
+    "OwnLossRegression",
     "PseudoHuberRegression",
     "QuantileRegression",
     "SoftHinge",
     "SoftQuantileRegression",
     "SurvivalRegression",
     "WelschLocation",
+    "from_numpyro",
     "model_from_dict",
+    "own_loss",
 ]

@@ -14,7 +14,8 @@ from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.errors import CertificateError, GibbsafeError
 from gibbsafe.losses.base import Loss
-from gibbsafe.models.capabilities import check_capabilities
+from gibbsafe.losses.bregman import has_bregman
+from gibbsafe.models.capabilities import HoldsCode, check_capabilities
 from gibbsafe.models.units import Units
 from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.protocols import Posterior
@@ -23,7 +24,7 @@ from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers.registry import SAMPLERS, Shape
 from gibbsafe.theorems import Constants, Kind
 
-__all__ = ["MODELS", "GibbsModel", "Model", "model_from_dict", "posterior_type", "register", "require_size"]
+__all__ = ["MODELS", "OWN_MODELS", "GibbsModel", "Model", "model_from_dict", "posterior_type", "register", "require_size"]
 
 
 class Model(ABC):
@@ -128,7 +129,7 @@ class GibbsModel(Model):
     def _shape(self) -> Shape:
         loss = self.loss
         drawn, bends = posterior_type(type(self)), (loss.smoothness, loss.self_concordance)
-        return Shape(drawn, self.parameters, self.ball is not None, *bends, loss.predictors)
+        return Shape(drawn, self.parameters, self.ball is not None, *bends, loss.predictors, has_bregman(loss))
 
     def _gibbs_posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> GibbsPosterior:
         precision = np.array(stage.prior_precision)
@@ -157,6 +158,8 @@ def posterior_type(cls: type[Model]) -> type[Posterior]:
 M = TypeVar("M", bound=Model)
 #: Every model by the name under which plans and studies know it.
 MODELS: dict[str, type[Model]] = {}
+#: Those that hold code of the user's: no study declares them, and a file rebuilds what they declare without that code.
+OWN_MODELS: dict[str, type[Model]] = {}
 
 
 def register(cls: type[M]) -> type[M]:
@@ -165,7 +168,7 @@ def register(cls: type[M]) -> type[M]:
     drawn = posterior_type(cls)
     if not any(issubclass(drawn, sampler.posterior) for sampler in SAMPLERS.values()):
         raise GibbsafeError(f"{cls.__name__}: no sampler draws from its posterior, a {drawn.__name__}")
-    MODELS[cls.name] = cls
+    (OWN_MODELS if issubclass(cls, HoldsCode) else MODELS)[cls.name] = cls
     return cls
 
 
@@ -182,5 +185,6 @@ def require_size(fields: Document, parameters: int) -> None:
 def model_from_dict(data: Document) -> Model:
     """Rebuild a model from `Model.to_dict`'s data."""
     fields = dict(data)
-    cls = MODELS[choice("model", fields.pop("name", None), MODELS)]
+    known = MODELS | OWN_MODELS
+    cls = known[choice("model", fields.pop("name", None), known)]
     return cls(**fields)

@@ -24,6 +24,7 @@ __all__ = [
     "Capability",
     "CountsRecords",
     "HasCorners",
+    "HoldsCode",
     "IsLikelihood",
     "LipschitzParameters",
     "Predicts",
@@ -137,6 +138,19 @@ class BoundedScores(Capability):
     @abstractmethod
     def largest_score(self) -> float:
         """The largest norm (scaled units): of the whole gradient of a `GibbsModel`, in each coordinate of a family's."""
+
+
+class HoldsCode(Capability):
+    """Code of the user's, whose constants the user declares. Files hold the declaration; prices need no more."""
+
+    @abstractmethod
+    def require_code(self) -> None:
+        """Refuse, in one line, to be carried out where the code is not there: before anything is charged."""
+
+    @property
+    @abstractmethod
+    def declared_by_user(self) -> tuple[str, ...]:
+        """What the user asserts, sentence by sentence, and how much effort did not refute it."""
 
 
 class StatesRows(Capability):

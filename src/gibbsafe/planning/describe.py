@@ -9,9 +9,12 @@ import numpy as np
 
 from gibbsafe._text import counted
 from gibbsafe.errors import PremiseError
+from gibbsafe.models.capabilities import HoldsCode
 from gibbsafe.planning.facts import describe_prior
+from gibbsafe.posteriors.stage import ChainRule, Stage
 from gibbsafe.privacy import Adjacency
 from gibbsafe.samplers.score_path import MOST_SCORES
+from gibbsafe.samplers.trajectory import noise_of
 from gibbsafe.theorems import get
 
 if TYPE_CHECKING:
@@ -49,6 +52,8 @@ def _stages(plan: Plan) -> list[tuple[str, str]]:
     last = plan.stages[-1]
     if last.scores is not None:
         return _scores(plan)
+    if last.chain is not None:
+        return _chain(plan, last, last.chain)
     steps = "" if last.steps is None else f", {_steps(plan, last.steps)} of size {last.step:.3g}"
     if len(plan.stages) == 1:
         prior = ("prior precision", _precision(plan)) if last.prior_precision else ("prior", _declared_prior(plan))
@@ -82,6 +87,21 @@ def _scores(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
+def _chain(plan: Plan, stage: Stage, rule: ChainRule) -> list[tuple[str, str]]:
+    """Return how a trajectory is made, in words."""
+    tempered = "the likelihood itself" if rule.power == 1 else f"the likelihood to the power {rule.power:.3g}"
+    clip = plan.constants.need("clip")[0] / plan.rows_per_person
+    return [
+        (
+            "mechanism",
+            f"{counted(stage.steps or 0, 'Langevin step')} of {counted(rule.chains, 'chain')}, all released; {tempered}",
+        ),
+        ("step and noise", f"size {stage.step:.3g}; gradients clipped to {clip:.4g}, noise {noise_of(stage):.4g} in their sum"),
+        ("draws", f"{rule.kept:,} last iterates of each chain, free; their law is a chain's, not proved to be the posterior"),
+        ("prior", _declared_prior(plan)[:100]),
+    ]
+
+
 def describe_guarantee(plan: Plan) -> str:
     """Return what the release claims; of several stages, which are listed one by one, what they come to."""
     if len(plan.stages) == 1:
@@ -90,6 +110,12 @@ def describe_guarantee(plan: Plan) -> str:
         return f"{plan.guarantee.gaussian()}, of {len(plan.stages)} stages"
     except PremiseError:  # a slack, or a claim that is not Gaussian
         return str(plan.guarantee)
+
+
+def _declared_by_user(plan: Plan) -> list[tuple[str, str]]:
+    """Return what rests on the user's word alone."""
+    said = plan.model.declared_by_user if isinstance(plan.model, HoldsCode) else ()
+    return [("asserted" if k == 0 else "", sentence) for k, sentence in enumerate(said)]
 
 
 def _steps(plan: Plan, steps: int) -> str:
@@ -125,12 +151,14 @@ def _work(plan: Plan) -> list[tuple[str, str]]:
     work = plan.work
     if not math.isfinite(work.passes):
         return [("expected work", "no bound without a public number of records; it grows with their square at worst")]
-    text = f"at most {work.passes:,.0f} passes over the records"
+    text = f"at most {work.passes:{',.0f' if work.passes < 1e12 else '.3g'}} passes over the records"
     if work.seconds is not None:
         text += f", about {duration(work.seconds)} on one core"
     lines = [("expected work", text + ", whatever the data")]
     if work.seconds is not None and work.seconds > LONG_SECONDS and plan.theorem.name != "approximate-sampling":
         remedy = "theorem = 'approximate-sampling' is quick where rows spread evenly over directions, at a slack of 1e-9"
+        if "proximal" not in plan.request().samplers:
+            remedy = "where rows spread evenly over directions it is quick; sampler = 'langevin' has a fixed number of steps"
         lines.append(("", f"long: {remedy}"))
     return lines
 
@@ -151,6 +179,7 @@ def describe_plan(plan: Plan) -> str:
             ),
             ("guarantee", describe_guarantee(plan)),
             ("theorem", f"{plan.theorem.name} ({plan.theorem.reference})"),
+            *_declared_by_user(plan),
             *_stages(plan),
             *_radius(plan),
             *_convergence(plan),

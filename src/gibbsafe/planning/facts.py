@@ -18,6 +18,7 @@ from gibbsafe.losses.base import Loss
 from gibbsafe.models.base import GibbsModel, Model
 from gibbsafe.models.capabilities import StatesRows
 from gibbsafe.models.families.family import Family
+from gibbsafe.models.own.custom import Custom
 from gibbsafe.models.units import Units
 from gibbsafe.posteriors.stage import Stage
 
@@ -44,6 +45,11 @@ def _(model: Family) -> None:
     return None
 
 
+@default_radius.register
+def _(model: Custom) -> None:
+    return None
+
+
 @singledispatch
 def grid_of(model: Model, stages: tuple[Stage, ...]) -> float:
     """Return the public rounding grid of the draws: a power of two, fine against noise and coarse against float error.
@@ -63,6 +69,12 @@ def _(model: Family, stages: tuple[Stage, ...]) -> float:
     return 2.0 ** math.floor(math.log2(model.resolution) - 40)
 
 
+@grid_of.register
+def _(model: Custom, stages: tuple[Stage, ...]) -> float:
+    """Below 2⁻³⁰ of the noise of the shortest step."""
+    return 2.0 ** math.floor(-30 + 0.5 * math.log2(2 * min(stage.step or 1.0 for stage in stages)))
+
+
 @singledispatch
 def describe_prior(model: Model, stage: Stage) -> dict[str, object]:
     """Return the prior as a certificate states it: the normal one in the user's units, or the declared one."""
@@ -79,6 +91,11 @@ def _(model: GibbsModel, stage: Stage) -> dict[str, object]:
 @describe_prior.register
 def _(model: Family, stage: Stage) -> dict[str, object]:
     return {name: value for name, value in model.to_dict().items() if name in model.prior_fields}
+
+
+@describe_prior.register
+def _(model: Custom, stage: Stage) -> dict[str, object]:
+    return dict(model.prior.to_dict())
 
 
 @dataclass(frozen=True)

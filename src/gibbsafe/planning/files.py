@@ -7,21 +7,34 @@ from dataclasses import asdict
 from gibbsafe._types import JSON, Document
 from gibbsafe._validate import count, non_negative, open_probability, positive, real
 from gibbsafe.errors import CertificateError
-from gibbsafe.posteriors.stage import ScoreRule, Stage
+from gibbsafe.posteriors.stage import ChainRule, ScoreRule, Stage
 
-__all__ = ["stage_from_dict", "stage_to_dict"]
+__all__ = ["FORMATS", "format_of", "stage_from_dict", "stage_to_dict"]
+
+#: Plans that draw, that ask scores, and that release trajectories.
+FORMATS = ("gibbsafe/plan/1", "gibbsafe/plan/2", "gibbsafe/plan/3")
+
+
+def format_of(stages: tuple[Stage, ...]) -> str:
+    """Return the format of a plan with these stages: the first that can hold them."""
+    draws, scores, chains = FORMATS
+    if any(stage.chain is not None for stage in stages):
+        return chains
+    return scores if any(stage.scores is not None for stage in stages) else draws
 
 
 def stage_to_dict(stage: Stage) -> JSON:
     """Return a stage as JSON would give it back: lists for tuples."""
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(stage).items()}
-    return plain if stage.scores is not None else {name: value for name, value in plain.items() if name != "scores"}
+    chain = None if stage.chain is None else asdict(stage.chain) | {"start": list(stage.chain.start)}
+    plain |= {"chain": chain}
+    return {name: value for name, value in plain.items() if value is not None or name not in ("scores", "chain")}
 
 
 def stage_from_dict(data: Document) -> Stage:
     """Rebuild a stage from plain data, every field checked."""
     odd = set(data) ^ set(Stage.__dataclass_fields__)
-    if odd - {"scores"}:
+    if odd - {"scores", "chain"}:
         raise CertificateError(f"stage fields {sorted(odd)}: missing or unknown")
     centre = data["prior_centre"]
     return Stage(
@@ -33,7 +46,17 @@ def stage_from_dict(data: Document) -> Stage:
         None if data["steps"] is None else count("steps", data["steps"]),
         None if data["slack"] is None else open_probability("slack", data["slack"]),
         _rule_from_dict(data["scores"]) if "scores" in data else None,
+        _chain_from_dict(data["chain"]) if "chain" in data else None,
     )
+
+
+def _chain_from_dict(data: Document) -> ChainRule:
+    """Rebuild the rule of a trajectory; that it is the one that public numbers give, the plan checks."""
+    odd = set(data) ^ set(ChainRule.__dataclass_fields__)
+    if odd:
+        raise CertificateError(f"chain fields {sorted(odd)}: missing or unknown")
+    start = tuple(real("start", each) for each in data["start"])
+    return ChainRule(count("chains", data["chains"]), count("kept", data["kept"]), positive("power", data["power"]), start)
 
 
 def _rule_from_dict(data: Document) -> ScoreRule:

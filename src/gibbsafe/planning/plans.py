@@ -18,20 +18,23 @@ from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.losses.narrow import loss_of_scores
 from gibbsafe.models import GaussianPrior, Model, model_from_dict
 from gibbsafe.models.base import require_size
+from gibbsafe.models.own.custom import Custom
 from gibbsafe.planning.conditions import MOST_RECORDS, require_conditioning
 from gibbsafe.planning.describe import describe_plan
 from gibbsafe.planning.estimated import admits_estimates
 from gibbsafe.planning.facts import grid_of
-from gibbsafe.planning.files import stage_from_dict, stage_to_dict
+from gibbsafe.planning.files import FORMATS, format_of, stage_from_dict, stage_to_dict
 from gibbsafe.planning.first_edition import by_first_edition, priced_anew, readable
 from gibbsafe.planning.prices import price, stage_constants
 from gibbsafe.planning.requests import Request, requested
 from gibbsafe.planning.rules import choose, work_of
 from gibbsafe.planning.scores import SCORES, by_scores, kept_by, left_for_draws, loss_asked, scores_beside, uses_scores
+from gibbsafe.planning.trajectories import own_stages
 from gibbsafe.planning.utility import Utility, predict_utility
 from gibbsafe.posteriors.stage import ScoreRule, Stage
 from gibbsafe.privacy import Adjacency, Budget, Guarantee
 from gibbsafe.samplers import SAMPLERS
+from gibbsafe.samplers.trajectory import TRAJECTORY
 from gibbsafe.samplers.transcript_fit import Public
 from gibbsafe.samplers.work import Work
 from gibbsafe.theorems import Constants, Kind, Row, Theorem, compare, get
@@ -42,8 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "plan"]
 
-#: Plans that draw, and plans that ask scores.
-FORMAT, SCORES_FORMAT = "gibbsafe/plan/1", "gibbsafe/plan/2"
 #: Most parameters of a plan that is read from a file: what they take is then some 100 MB.
 MOST_PARAMETERS = 1_000_000
 
@@ -78,8 +79,9 @@ class Plan:
 
     @property
     def mechanism(self) -> str:
-        """How the release is made: ``"noisy-scores"``, ``"stages"`` of an estimate, or ``"draws"``."""
-        return SCORES if self.stages[-1].scores is not None else "stages" if self.purpose == "estimate" else "draws"
+        """How the release is made: ``"noisy-scores"``, ``"langevin-trajectory"``, ``"stages"`` of an estimate, or ``"draws"``."""
+        last = self.stages[-1]
+        return TRAJECTORY if last.chain else SCORES if last.scores else "stages" if self.purpose == "estimate" else "draws"
 
     @property
     def scores(self) -> ScoreRule:
@@ -174,10 +176,10 @@ class Plan:
     @cached_property
     def alternatives(self) -> tuple[Row, ...]:
         """Every theorem with the β it would allow under the same prior, or the premise it fails; not those of other samplers."""
-        table = compare(self.constants, self.budget, self.adjacency, self.draws)
-        if self.mechanism == SCORES:
+        table = compare(self.constants, self.budget, self.adjacency, 1 if self.mechanism == TRAJECTORY else self.draws)
+        if self.mechanism in (SCORES, TRAJECTORY):
             return tuple(row for row in table.rows if row.theorem is self.theorem)
-        others = {*SAMPLERS, SCORES} - {self.sampler}
+        others = {*SAMPLERS, SCORES, TRAJECTORY} - {self.sampler}
         return tuple(row for row in table.rows if row.theorem.sampler not in others)
 
     @cached_property
@@ -198,7 +200,7 @@ class Plan:
     def to_dict(self) -> JSON:
         """Return the plan as plain data."""
         return {
-            "format": FORMAT if self.score_stage is None else SCORES_FORMAT,
+            "format": format_of(self.stages),
             "model": self.model.to_dict(),
             "budget": asdict(self.budget),
             "n": self.n,
@@ -222,9 +224,9 @@ class Plan:
     @classmethod
     def from_dict(cls, data: Document) -> Plan:
         """Rebuild a plan and recompute its claim; one that does not hold is refused."""
-        if not isinstance(data, Mapping) or data.get("format") not in (FORMAT, SCORES_FORMAT):
+        if not isinstance(data, Mapping) or data.get("format") not in FORMATS:
             found = data.get("format") if isinstance(data, Mapping) else type(data).__name__
-            raise CertificateError(f"format = {found!r}: not a plan of this version ({FORMAT} or {SCORES_FORMAT})")
+            raise CertificateError(f"format = {found!r}: not a plan of this version ({', '.join(FORMATS)})")
         known = set(cls.__dataclass_fields__) | {"format", "guarantee"}
         if set(data) != known:
             odd = ", ".join(sorted(set(data) ^ known))
@@ -241,7 +243,7 @@ class Plan:
                 draws=count("draws", data["draws"]),
                 purpose=data["purpose"],
                 theorem=get(data["theorem"]),
-                sampler=choice("sampler", data["sampler"], (*SAMPLERS, SCORES)),
+                sampler=choice("sampler", data["sampler"], (*SAMPLERS, SCORES, TRAJECTORY)),
                 prior_radius=None if data["prior_radius"] is None else positive("prior_radius", data["prior_radius"]),
                 prior_given=data["prior_given"] is True,
                 rows_per_person=count("rows_per_person", data["rows_per_person"]),
@@ -267,7 +269,7 @@ class Plan:
 
     def _check(self, stated: Document) -> None:
         """Raise unless the plan is one that `plan` could have made and its stated guarantee is the recomputed one."""
-        scheduled = self.purpose == "estimate" or self.sampler == "langevin"
+        scheduled = self.purpose == "estimate" or self.sampler == "langevin" or self.mechanism == TRAJECTORY
         asks = self.mechanism == SCORES
         again = plan(
             self.model,
@@ -342,8 +344,7 @@ def plan(
         adjacency: ``"replace-one"`` or ``"add-remove"``.
         draws: how many posterior draws are released; they compose.
         purpose: ``"posterior"`` releases draws of one posterior; ``"estimate"`` one point and what is known of its error.
-        theorem: the theorem that prices the draws; ``"auto"`` takes the one that allows the coldest posterior.
-        sampler: the sampler; ``"auto"`` chooses from public quantities.
+        theorem, sampler: what prices and makes the draws; ``"auto"`` takes those of the coldest posterior, from public numbers.
         prior_radius: D, a public guess of |θ| in scaled units, by which the default prior is set (default 3√d).
         prior: a Gaussian prior in the user's units instead of the default one.
         inverse_temperature: price this β instead of solving for the largest (over budget: `BudgetError`).
@@ -353,17 +354,18 @@ def plan(
             or that posterior draws leave for a transcript of noisy scores, which gives their intervals (default: none).
         loss: of a model with two labels: ``"calibrated"`` by a public rule (default) or ``"logistic"``; ``"pseudo-huber"`` for a
             score of the declared width, not of one by a public rule.
-    Prior, temperature and stages are set by the rules of `gibbsafe.planning`.
 
     >>> import gibbsafe as gs
-    >>> model = gs.models.LogisticRegression(dimension=20)
-    >>> made = gs.plan(model, gs.Budget(1.0, 1e-6), n=10_000, adjacency="replace-one")
+    >>> made = gs.plan(gs.models.LogisticRegression(dimension=20), gs.Budget(1.0, 1e-6), n=10_000, adjacency="replace-one")
     >>> made.theorem.name, made.sampler, round(made.guarantee.mu, 6)
     ('proximal-last-iterate', 'proximal', 0.236704)
     """
     request = requested(model, budget, n, adjacency, draws, purpose, prior_radius, rows_per_person)
-    free = (prior_radius, prior, inverse_temperature, sampler, theorem) == (None, None, None, "auto", "auto")
-    if uses_scores(request, mechanism, free):
+    if isinstance(model, Custom):
+        unused = {"prior": prior, "inverse_temperature": inverse_temperature, "prior_radius": prior_radius}
+        asked = {"sampler": sampler, "theorem": theorem, "mechanism": mechanism, "uncertainty": uncertainty, "loss": loss}
+        request, chosen, priced, stages = own_stages(request, model, unused, asked)
+    elif uses_scores(request, mechanism, {prior_radius, prior, inverse_temperature, sampler, theorem} == {None, "auto"}):
         chosen, priced, stages = by_scores(request, uncertainty, loss)
     else:
         beside = scores_beside(request, uncertainty, loss)

@@ -21,7 +21,7 @@ from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.errors import DomainError, ParameterError
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.weighted import WeightedLoss
-from gibbsafe.posteriors.protocols import Posterior
+from gibbsafe.posteriors.protocols import SmoothPosterior
 
 __all__ = ["ROWS_FOR_ONE_CHAIN", "GibbsPosterior", "total_and_gradient"]
 
@@ -46,7 +46,7 @@ def _per_parameter(name: str, values: npt.ArrayLike, width: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class GibbsPosterior(Posterior):
+class GibbsPosterior(SmoothPosterior):
     """Density ∝ exp(−β Σ loss − ½ Σ m_j (θ_j − c_j)²) over the p columns of the data (scaled units, intercept included).
 
     ``inverse_temperature`` is β ≥ 0; ``prior_precision`` m > 0 and ``prior_centre`` c are (p,) arrays (a scalar is repeated).

@@ -12,7 +12,7 @@ import numpy as np
 
 from gibbsafe._types import Floats
 
-__all__ = ["ExactCurve", "ExactPosterior", "Posterior"]
+__all__ = ["ExactCurve", "ExactPosterior", "Posterior", "SmoothPosterior"]
 
 
 class Posterior(ABC):
@@ -32,6 +32,22 @@ class Posterior(ABC):
         """A public centre and scale to begin with when its mass is looked for, (p,) arrays."""
         lower, _ = self.support
         return np.zeros(len(lower)), np.ones(len(lower))
+
+
+class SmoothPosterior(Posterior):
+    """A posterior with a gradient everywhere, around a public centre, on all of space or on a ball."""
+
+    prior_centre: Floats
+    ball: float | None
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """Number of parameters."""
+
+    @abstractmethod
+    def gradients(self, thetas: Floats) -> Floats:
+        """Return ∇U at each row of ``thetas``."""
 
 
 class ExactPosterior(Posterior):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ScoreRule", "Stage"]
+__all__ = ["ChainRule", "ScoreRule", "Stage"]
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,28 @@ class ScoreRule:
 
 
 @dataclass(frozen=True)
+class ChainRule:
+    """How a whole trajectory is released, from public numbers. See `gibbsafe.samplers.trajectory`.
+
+    Args:
+        chains: how many start from the same public point.
+        kept: how many of the last iterates of each are draws.
+        power: p, the power on the likelihood; 1 for the posterior itself.
+        start: the public point.
+    """
+
+    chains: int
+    kept: int
+    power: float
+    start: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Stage:
     """One posterior to draw from, in scaled units; ``prior_centre`` None means the draw of the stage before.
 
-    With ``scores`` nothing is drawn: noisy scores are asked, whose precisions add up to ``inverse_temperature``.
+    With ``scores`` nothing is drawn: noisy scores are asked, whose precisions add up to ``inverse_temperature``. So they do with
+    ``chain``: every step of every chain is a noisy score.
     """
 
     inverse_temperature: float
@@ -58,3 +76,4 @@ class Stage:
     steps: int | None = None
     slack: float | None = None
     scores: ScoreRule | None = None
+    chain: ChainRule | None = None

@@ -14,14 +14,17 @@ from gibbsafe._version import __version__
 from gibbsafe.domains.charges import entry_of
 from gibbsafe.errors import CertificateError, PremiseError
 from gibbsafe.models.base import GibbsModel, Model
+from gibbsafe.models.capabilities import HoldsCode
 from gibbsafe.models.families.family import Family
 from gibbsafe.models.linear.predictor import LinearModel
+from gibbsafe.models.own.custom import Custom
 from gibbsafe.planning import Plan
 from gibbsafe.planning.facts import describe_prior
+from gibbsafe.planning.files import stage_to_dict
 from gibbsafe.planning.first_edition import ROUNDING, by_first_edition
 from gibbsafe.privacy import Adjacency
 from gibbsafe.release.describe import describe_certificate
-from gibbsafe.samplers import SAMPLERS, noisy_scores
+from gibbsafe.samplers import SAMPLERS, noisy_scores, trajectory
 from gibbsafe.theorems import Constants
 from gibbsafe.theorems.constants import as_blocks
 
@@ -76,6 +79,7 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
     premises += [
         {"statement": "every record was clipped to the declared public domain", "status": "checked"},
         *_of_declaration(plan.model),
+        *_of_the_user(plan.model),
         {"statement": "floating-point error of a draw is below the rounding grid", "status": "asserted"},
     ]
     return Certificate(
@@ -103,6 +107,7 @@ def certify(plan: Plan, *, randomness: str, storage: str) -> Certificate:
                     "slack": each.slack,
                     "guarantee": claim.to_dict(),
                     **({} if each.scores is None else {"scores": asdict(each.scores)}),
+                    **({} if each.chain is None else {"chain": stage_to_dict(each)["chain"]}),
                 }
                 for each, claim in zip(plan.stages, plan.stage_guarantees, strict=True)
             ],
@@ -131,6 +136,12 @@ def _of_declaration(model: Model) -> list[JSON]:
     ]
 
 
+def _of_the_user(model: Model) -> list[JSON]:
+    """Return what rests on the user's word about code of the user's."""
+    sentences = model.declared_by_user if isinstance(model, HoldsCode) else ()
+    return [{"statement": sentence, "status": "asserted"} for sentence in sentences]
+
+
 @singledispatch
 def declared_constants(model: Model, constants: Constants, adjacency: Adjacency) -> dict[str, object]:
     """Return the constants that a certificate states: of a family all that are declared, in the user's units."""
@@ -142,6 +153,17 @@ def _(model: Family, constants: Constants, adjacency: Adjacency) -> dict[str, ob
     stated = {name: value for name, value in asdict(constants).items() if value is not None}
     stated |= {name: list(value) for name, value in stated.items() if isinstance(value, tuple)}
     return stated | {"units": "the user's"}
+
+
+@declared_constants.register
+def _(model: Custom, constants: Constants, adjacency: Adjacency) -> dict[str, object]:
+    return {
+        "clip": model.clip,
+        "lipschitz": constants.lipschitz,
+        "smoothness": constants.smoothness,
+        "information": list(model.information),
+        "units": "the parameters' own",
+    }
 
 
 @declared_constants.register
@@ -162,6 +184,8 @@ def _proved(plan: Plan) -> str:
     """Return what is proved of how the release is made."""
     if plan.mechanism == "noisy-scores":
         return noisy_scores.PROVED
+    if plan.mechanism == trajectory.TRAJECTORY:
+        return trajectory.PROVED
     sampler = SAMPLERS[plan.sampler]
     return sampler.proved_within_slack if plan.slack else sampler.proved
 

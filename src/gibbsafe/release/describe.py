@@ -46,6 +46,8 @@ def standard_deviations(draws: Floats) -> Floats | None:
 def describe_draws(release: Release) -> str:
     """Return mean, standard deviation and central 90 % of the draws per parameter."""
     spread = "spread of a tempered posterior: wider than the data's uncertainty"
+    if release.walk is not None:
+        spread = "iterates of chains, neighbours alike: see how far chains agree (to_arviz) before reading a spread into them"
     return describe_table(release.draws, release.parameters, spread)
 
 

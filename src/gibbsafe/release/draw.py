@@ -20,9 +20,12 @@ from gibbsafe.data.sources import as_table, require_readable
 from gibbsafe.data.stream import check_count, encode_records, expected_rows
 from gibbsafe.data.sums import working
 from gibbsafe.errors import DomainError, PremiseError, guarded, showing_values
+from gibbsafe.models.capabilities import HoldsCode
+from gibbsafe.models.own.custom import Custom
 from gibbsafe.planning import Plan
 from gibbsafe.posteriors.gibbs import GibbsPosterior
-from gibbsafe.posteriors.protocols import Posterior
+from gibbsafe.posteriors.own import OwnPosterior
+from gibbsafe.posteriors.protocols import Posterior, SmoothPosterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency
 from gibbsafe.progress import Progress, counting_bar, sampling_bar
@@ -32,9 +35,10 @@ from gibbsafe.release.releases import CuratorDiagnostics, Release
 from gibbsafe.samplers import SAMPLERS, Diagnostics
 from gibbsafe.samplers.noisy_scores import Answers, ask
 from gibbsafe.samplers.score_path import ScorePath
+from gibbsafe.samplers.trajectory import TRAJECTORY, Walk, walk
 from gibbsafe.samplers.transcript_fit import fitted
 
-__all__ = ["Ledger", "asked", "blocks_of", "draw_stage", "posterior_of", "release"]
+__all__ = ["Ledger", "asked", "blocks_of", "draw_stage", "posterior_of", "release", "walked"]
 
 
 class Ledger(Protocol):
@@ -115,6 +119,8 @@ def release(
     _refuse_weights(weights)
     _require_account(ledger, show_values, untrusted)
     _require_persons(plan, persons)
+    if isinstance(plan.model, HoldsCode):
+        plan.model.require_code()
     options = EncodingOptions("replace" if untrusted else on_invalid, storage)
     data = as_table(data)
     require_readable(data)
@@ -141,6 +147,7 @@ class Made:
     on_grid: Floats
     diagnostics: CuratorDiagnostics
     answers: Answers | None = None
+    walk: Floats | None = None
 
 
 def carried_out(plan: Plan, blocks: RowBlocks, generator: np.random.Generator, report: Progress | None = None) -> Made:
@@ -151,6 +158,11 @@ def carried_out(plan: Plan, blocks: RowBlocks, generator: np.random.Generator, r
         if plan.mechanism == "noisy-scores":
             point = fitted(plan.public_of_scores(), answers, path)
             return Made(np.round(point[None] / plan.grid) * plan.grid, CuratorDiagnostics(()), answers)
+    if plan.mechanism == TRAJECTORY:
+        made = walked(plan, blocks, generator, report)
+        rule = plan.stages[0].chain
+        assert rule is not None
+        return Made(np.round(made.draws(rule) / plan.grid) * plan.grid, CuratorDiagnostics(()), walk=made.scores)
     on_grid, diagnostics = _draw_stages(plan, blocks, generator, report)
     return Made(on_grid, CuratorDiagnostics(diagnostics), answers)
 
@@ -163,6 +175,15 @@ def asked(
     if not isinstance(posterior, GibbsPosterior):
         raise PremiseError(f"mechanism: {plan.model.name} has no records of which scores are asked")
     return ask(posterior, stage, plan.public_of_scores(), generator, report)
+
+
+def walked(plan: Plan, blocks: RowBlocks, generator: np.random.Generator, report: Progress | None = None) -> Walk:
+    """Take every step of a trajectory: for releases and audits alike."""
+    model, (stage,) = plan.model, plan.stages
+    posterior = posterior_of(plan, stage, blocks)
+    if not isinstance(posterior, OwnPosterior) or not isinstance(model, Custom):
+        raise PremiseError(f"mechanism: {plan.model.name} has no trajectory to release")
+    return walk(posterior, model.prior.pull(model.form), stage, generator, report)
 
 
 def _refuse_weights(weights: object) -> None:
@@ -225,7 +246,7 @@ def blocks_of(plan: Plan, data: object, options: EncodingOptions, unit: Unit, **
     else:
         blocks = encode_records(plan.model, data, options, unit=unit, **read)
     sampler = SAMPLERS.get(plan.sampler)
-    merged = sampler is None or sampler.posterior is GibbsPosterior  # which counts weighted rows
+    merged = sampler is None or issubclass(sampler.posterior, SmoothPosterior)  # which counts weighted rows
     return merge_identical(blocks) if merged else blocks
 
 
@@ -269,7 +290,7 @@ def _certified(plan: Plan, made: Made, charge: object, randomness: str, storage:
     draws.flags.writeable = False
     certificate = certify(plan, randomness=randomness, storage=storage)
     receipt = charge.receipt if isinstance(charge, Receipted) else None
-    released = Release(plan, certificate, draws, made.diagnostics, receipt, answers=made.answers)
+    released = Release(plan, certificate, draws, made.diagnostics, receipt, answers=made.answers, walk=made.walk)
     if isinstance(charge, Settled):
         charge.settle(released)
     return released

@@ -16,13 +16,15 @@ from gibbsafe.models.base import require_size
 from gibbsafe.planning import Plan
 from gibbsafe.release.certificate import Certificate, check_certificate
 from gibbsafe.release.signing import check_receipt, check_signature
+from gibbsafe.release.trajectories import trajectory_from_list
 from gibbsafe.release.transcripts import transcript_from_dict
 from gibbsafe.samplers.noisy_scores import Answers
+from gibbsafe.samplers.trajectory import TRAJECTORY
 
 __all__ = ["FORMAT", "Checked", "check_release", "digest", "is_estimated", "read_release", "sealed"]
 
-#: Releases of draws, and of an estimate with the transcript of its scores.
-FORMAT, SCORES_FORMAT = "gibbsafe/release/1", "gibbsafe/release/2"
+#: Releases of draws, of an estimate with the transcript of its scores, and of a trajectory with its answers.
+FORMAT, SCORES_FORMAT, CHAIN_FORMAT = "gibbsafe/release/1", "gibbsafe/release/2", "gibbsafe/release/3"
 #: Releases of which nothing is proved (`gibbsafe.contamination`).
 ESTIMATED_FORMAT = "gibbsafe/estimated-release/1"
 FIELDS = {"format", "plan", "certificate", "parameters", "draws", "sha256"}
@@ -57,6 +59,7 @@ class Checked:
     charge: Document | None
     signature: Document | None
     answers: Answers | None = None
+    walk: Floats | None = None
 
 
 def is_estimated(content: object) -> bool:
@@ -70,11 +73,11 @@ def check_release(content: object) -> Checked:
         raise CertificateError(
             "format: an estimated release, nothing of it is proved; use gs.contamination.EstimatedRelease.load"
         )
-    if not isinstance(content, dict) or content.get("format") not in (FORMAT, SCORES_FORMAT):
+    if not isinstance(content, dict) or content.get("format") not in (FORMAT, SCORES_FORMAT, CHAIN_FORMAT):
         found = content.get("format") if isinstance(content, dict) else type(content).__name__
-        raise CertificateError(f"format = {found!r}: not a release of this version ({FORMAT} or {SCORES_FORMAT})")
-    asks = content["format"] == SCORES_FORMAT
-    fields = FIELDS | {"transcript"} if asks else FIELDS
+        raise CertificateError(f"format = {found!r}: not a release of this version ({FORMAT}, {SCORES_FORMAT} or {CHAIN_FORMAT})")
+    asks, walks = content["format"] == SCORES_FORMAT, content["format"] == CHAIN_FORMAT
+    fields = FIELDS | {"transcript"} if asks else FIELDS | {"trajectory"} if walks else FIELDS
     if set(content) - OPTIONAL != fields:
         raise CertificateError(f"release fields {', '.join(sorted((set(content) - OPTIONAL) ^ fields))}: missing or unknown")
     body = {name: value for name, value in content.items() if name not in ("sha256", "signature")}
@@ -89,8 +92,12 @@ def check_release(content: object) -> Checked:
     charge, signature = check_receipt(content.get("charge")), check_signature(content.get("signature"))
     if asks != (plan.score_stage is not None):
         raise CertificateError("transcript: of plans that ask noisy scores, and of nothing else")
+    if walks != (plan.mechanism == TRAJECTORY):
+        raise CertificateError("trajectory: of plans that release one, and of nothing else")
     answers = transcript_from_dict(content["transcript"], plan) if asks else None
-    return Checked(plan, certificate, _check_draws(plan, content), charge, signature, answers)
+    draws = _check_draws(plan, content)
+    walk = trajectory_from_list(content["trajectory"], plan, draws) if walks else None
+    return Checked(plan, certificate, draws, charge, signature, answers, walk)
 
 
 def _check_size(content: Document) -> None:

@@ -16,14 +16,16 @@ from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import choice
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.models.capabilities import Predicts, PredictsProbabilities
+from gibbsafe.models.own.custom import Custom
 from gibbsafe.planning import Plan
 from gibbsafe.release.certificate import Certificate
 from gibbsafe.release.describe import describe_draws
-from gibbsafe.release.files import FORMAT, SCORES_FORMAT, check_release, read_release, sealed
+from gibbsafe.release.files import CHAIN_FORMAT, FORMAT, SCORES_FORMAT, check_release, read_release, sealed
 from gibbsafe.release.predictions import PredictionIntervals, predicted, survival_curves
 from gibbsafe.release.signing import require_signer
 from gibbsafe.release.transcripts import transcript_to_dict
 from gibbsafe.samplers.noisy_scores import Answers
+from gibbsafe.samplers.trajectory import split_r_hat
 
 if TYPE_CHECKING:
     from gibbsafe.population import CountTable, Intervals, Population
@@ -59,6 +61,8 @@ class Release:
     signature: Document | None = field(default=None, repr=False)
     #: The transcript of an estimate by noisy scores: all that left the data (`gibbsafe.samplers.noisy_scores`).
     answers: Answers | None = field(default=None, repr=False)
+    #: The answers (steps, chains, parameters) of a released trajectory, from which its draws follow.
+    walk: Floats | None = field(default=None, repr=False)
 
     # -- questions -----------------------------------------------------------------------------------------------
 
@@ -73,6 +77,14 @@ class Release:
         if self._diagnostics is None:
             raise GibbsafeError("curator_diagnostics: exist only in the process that sampled; a file never has them")
         return self._diagnostics
+
+    @property
+    def r_hat(self) -> Floats:
+        """Split R-hat per parameter of a released trajectory's chains: post-processing, free."""
+        rule = self.plan.stages[0].chain
+        if rule is None:
+            raise GibbsafeError("r_hat: of released trajectories; these draws are independent, or each the last of its own chain")
+        return split_r_hat(self.draws.reshape(rule.chains, rule.kept, -1))
 
     @property
     def tells_population(self) -> bool:
@@ -201,15 +213,18 @@ class Release:
         return chosen, self.population().draws if chosen == "population" else self.draws
 
     def to_arviz(self, of: str | None = None) -> Any:
-        """Return draws, ``of`` as in `answer`, as one chain for ArviZ (``gibbsafe[arviz]``).
+        """Return draws, ``of`` as in `answer`, as one chain for ArviZ (``gibbsafe[arviz]``); a trajectory as its chains.
 
         A `DataTree`, or before version 1 an `InferenceData`.
         """
         require_extra("arviz", "to_arviz")
         import arviz
 
-        draws = self.sample_of(of)[1]
-        posterior = {name: draws[None, :, k] for k, name in enumerate(self.parameters)}
+        draws, model, (stage, *_) = self.sample_of(of)[1], self.plan.model, self.plan.stages
+        posterior: dict[str, Any] = {}
+        if stage.chain is not None and isinstance(model, Custom):
+            posterior = dict(model.constrained(draws.reshape(stage.chain.chains, stage.chain.kept, -1)))
+        posterior = posterior or {name: draws[None, :, k] for k, name in enumerate(self.parameters)}
         if arviz.__version__.startswith("0."):
             return arviz.from_dict(posterior=posterior)
         return arviz.from_dict({"posterior": posterior})
@@ -219,13 +234,14 @@ class Release:
     def to_dict(self) -> JSON:
         """Return the release file's content, hash included."""
         content = {
-            "format": FORMAT if self.answers is None else SCORES_FORMAT,
+            "format": CHAIN_FORMAT if self.walk is not None else FORMAT if self.answers is None else SCORES_FORMAT,
             "plan": self.plan.to_dict(),
             "certificate": self.certificate.to_dict(),
             "parameters": list(self.parameters),
             "draws": self.draws.tolist(),
         }
         content |= {} if self.answers is None else {"transcript": transcript_to_dict(self.answers)}
+        content |= {} if self.walk is None else {"trajectory": self.walk.tolist()}
         return sealed(content, self.charge, self.signature)
 
     def save(self, path: Path | str, *, force: bool = False) -> None:
@@ -245,7 +261,7 @@ class Release:
 
     def __setstate__(self, state: JSON) -> None:
         restored = _restored(state["content"])
-        for name in ("plan", "certificate", "draws", "charge", "signature", "answers"):
+        for name in ("plan", "certificate", "draws", "charge", "signature", "answers", "walk"):
             object.__setattr__(self, name, getattr(restored, name))
         object.__setattr__(self, "_diagnostics", None)
 
@@ -256,5 +272,5 @@ class Release:
 
 def _restored(content: object) -> Release:
     checked = check_release(content)
-    told = checked.charge, checked.signature, checked.answers
+    told = checked.charge, checked.signature, checked.answers, checked.walk
     return Release(checked.plan, checked.certificate, checked.draws, None, *told)

@@ -16,7 +16,7 @@ import numpy as np
 
 from gibbsafe import _validate
 from gibbsafe._types import Floats
-from gibbsafe.posteriors.gibbs import GibbsPosterior
+from gibbsafe.posteriors.protocols import SmoothPosterior
 from gibbsafe.progress import Progress
 from gibbsafe.samplers.diagnostics import Diagnostics
 
@@ -26,7 +26,7 @@ SECONDS_BETWEEN_REPORTS = 0.2
 
 
 def sample(
-    posterior: GibbsPosterior,
+    posterior: SmoothPosterior,
     draws: int,
     generator: np.random.Generator,
     progress: Progress | None = None,

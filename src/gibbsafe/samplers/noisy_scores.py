@@ -34,7 +34,7 @@ from gibbsafe.samplers.score_path import ScorePath
 from gibbsafe.samplers.transcript_fit import Public, fitted
 from gibbsafe.theorems.noisy_scores import BLOCK_ROWS, FACTS, REACH
 
-__all__ = ["PROVED", "Answers", "Records", "ask", "replay"]
+__all__ = ["PROVED", "Answers", "Records", "ask", "on_grid", "replay"]
 
 #: What a certificate says of the mechanism.
 PROVED = (
@@ -171,7 +171,7 @@ def ask(
     moment = None
     if rule.moment > 0:
         scale = public.moment_scale
-        moment = _on_grid(records.moment() + scale * symmetric(generator, posterior.data.width), scale)
+        moment = on_grid(records.moment() + scale * symmetric(generator, posterior.data.width), scale)
     path = start(rule, posterior.dimension, public.loss, moment, public.moment_scale)
     while (asked := path.ask()) is not None:
         path.answer(_noisy(records, asked[0], asked[1] * beta, generator))
@@ -180,7 +180,7 @@ def ask(
     facts = None
     if rule.facts > 0:
         scale = public.facts_scale
-        facts = _on_grid(
+        facts = on_grid(
             records.facts(within_reach(path.point), public.facts_unit) + scale * generator.standard_normal(FACTS), scale
         )
     answers = Answers(np.array(path.scores), moment, facts)
@@ -223,9 +223,10 @@ def _rule_of(stage: Stage) -> ScoreRule:
 
 def _noisy(records: Records, point: Floats, precision: float, generator: np.random.Generator) -> Floats:
     scale = 1 / math.sqrt(precision)
-    return _on_grid(records.score(point) + scale * generator.standard_normal(len(point)), scale)
+    return on_grid(records.score(point) + scale * generator.standard_normal(len(point)), scale)
 
 
-def _on_grid(values: AnyFloats, scale: float) -> Floats:
+def on_grid(values: AnyFloats, scale: float) -> Floats:
+    """Return answers rounded to the public grid of their noise."""
     grid = 2.0 ** (math.floor(math.log2(scale)) + FINENESS)
     return np.asarray(np.round(values / grid) * grid)

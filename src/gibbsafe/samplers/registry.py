@@ -15,7 +15,7 @@ import numpy as np
 from gibbsafe._types import Floats
 from gibbsafe.errors import PremiseError
 from gibbsafe.posteriors.gibbs import GibbsPosterior
-from gibbsafe.posteriors.protocols import ExactPosterior, Posterior
+from gibbsafe.posteriors.protocols import ExactPosterior, Posterior, SmoothPosterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.progress import Progress
 from gibbsafe.samplers import closed_form, inverse_cdf, langevin
@@ -55,6 +55,7 @@ class Shape:
     smoothness: float = math.inf
     self_concordance: float = math.inf
     predictors: int = 1
+    differences: bool = True
 
 
 @dataclass(frozen=True)
@@ -143,13 +144,13 @@ SAMPLERS: dict[str, Sampler[Any]] = {
                 "each draw is within the stated total variation of the posterior, for every data set: exact by the shell sampler "
                 "or, by a contraction proved for every data set, the last of exact proximal rounds from the mode"
             ),
-            condition="a smooth convex loss of one linear predictor",
-            applies=lambda shape: 0 < shape.smoothness < math.inf and shape.predictors == 1,
+            condition="a smooth convex loss of one linear predictor whose Bregman differences are known",
+            applies=lambda shape: 0 < shape.smoothness < math.inf and shape.predictors == 1 and shape.differences,
             options=lambda stage: {"step": stage.step, "steps": stage.steps, "slack": stage.slack},
         ),
         Sampler(
             name="langevin",
-            posterior=GibbsPosterior,
+            posterior=SmoothPosterior,
             function=langevin.sample,
             proved=(
                 "each draw is the last of a fixed number of projected Langevin steps from a public start; its privacy is proved "

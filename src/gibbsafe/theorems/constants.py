@@ -85,6 +85,7 @@ _RULES: dict[str, Rule] = {
     "contamination": open_probability,
     "density_ratio": positive,
     "beta_prior": _pair,
+    "clip": positive,
 }
 
 
@@ -116,6 +117,7 @@ class Constants:
         stochastic_rate, stochastic_floor, likelihood_ratio_bound: c, L₀ and C of the stochastic Lipschitz assumption.
         contamination, density_ratio: p, and sup over x of sup_θ f(x; θ)/g(x), of a contaminated likelihood.
         beta_prior: (a, b) of an untrimmed Beta prior on the probability of 0/1 records.
+        clip: the norm to which the scores of a person are clipped, whatever the likelihood.
     """
 
     lipschitz: float | tuple[float, ...] | None = None
@@ -148,6 +150,7 @@ class Constants:
     contamination: float | None = None
     density_ratio: float | None = None
     beta_prior: tuple[float, float] | None = None
+    clip: float | None = None
 
     def __post_init__(self) -> None:
         for name, rule in _RULES.items():

@@ -15,12 +15,14 @@ class Kind(Enum):
     GIBBS = "a loss with a Gaussian prior that the plan chooses"
     FAMILY = "a likelihood or bounded loss with a prior of its own"
     CONTAMINATED = "a contaminated likelihood"
+    OWN = "a likelihood of the user's own, whose scores are clipped"
 
     @property
     def declares(self) -> Constants:
         """One declaration with everything that a model of this kind, its plan and its sampler can state.
 
-        A theorem that cannot price this prices no model of the kind; a model that declares more is of another kind.
+        A theorem that cannot price this prices no model of the kind; a model that declares more is of another kind. A likelihood
+        of the user's own may declare itself convex and smooth besides, and is then priced like a loss by its last iterates.
         """
         return _DECLARED[self]
 
@@ -62,5 +64,6 @@ _DECLARED = {
         n=10,
         dimension=2,
     ),
+    Kind.OWN: Constants(clip=1.0, n=10, maximum_n=20, dimension=2),
     Kind.CONTAMINATED: Constants(contamination=0.1, density_ratio=2.0, n=10, dimension=2),
 }

@@ -25,6 +25,7 @@ PRICED: dict[str, set[str]] = {
     "langevin-last-iterate": {"elsewhere"},  # test_langevin.py
     "langevin-steps": {"elsewhere"},  # test_langevin.py
     "proximal-last-iterate": {"elsewhere"},  # tests/theorems/test_proximal.py
+    "langevin-trajectory": {"elsewhere"},  # tests/theorems/test_langevin_trajectory.py
     "noisy-scores": {"elsewhere"},  # tests/theorems/test_noisy_scores.py
     "fixed-normaliser": {"elsewhere"},  # tests/models/families/test_contingency_table.py
     "beta-bernoulli": {"elsewhere"},  # tests/privacy/test_beta.py

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -32,6 +32,10 @@ from gibbsafe.posteriors.gibbs import GibbsPosterior
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency
 from gibbsafe.theorems import Constants
+
+if TYPE_CHECKING:
+    from gibbsafe.losses.own import OwnLoss
+    from gibbsafe.models.linear.own_loss import OwnLossRegression
 
 __all__ = ["LinearModel"]
 
@@ -108,6 +112,22 @@ class LinearModel(GibbsModel, BoundedScores, HasCorners, ReadsColumns, StatesRow
         object.__setattr__(self, "columns", listed)
         object.__setattr__(self, "feature_names", domain.names)
         return domain
+
+    @classmethod
+    def with_loss(
+        cls, loss: OwnLoss, *, response_bounds: tuple[float, float], scale: float = 1.0, **declaration: Any
+    ) -> OwnLossRegression:
+        """Return a linear model of a numeric response with a loss of your own (`gibbsafe.models.own_loss`).
+
+        Args:
+            loss: the loss and its declared constants.
+            response_bounds: public ends of the response; what lies outside is clipped to them.
+            scale: the public unit of the response.
+            declaration: what `LinearModel` takes: dimension, radius, bounds, columns and so on.
+        """
+        from gibbsafe.models.linear.own_loss import OwnLossRegression
+
+        return OwnLossRegression(own_loss=loss, response_bounds=response_bounds, scale=scale, **declaration)
 
     @classmethod
     def from_columns(cls, features: Sequence[Column], target: Column | None, options: Document) -> Self:

@@ -120,9 +120,10 @@ class Bound:
 def _matrix_losses(known: KnownSums, hi: float) -> Iterator[Floats]:
     """Matrices B with U(θ) − U(t) ≥ gᵀv + ½vᵀ(P + D)v − vᵀBv for |v| ≤ hi."""
     taylor, grams, rounding = known.taylor, known.grams, known.rounding
-    quartic = known.quartic_deficit / 24 * hi**2
-    matrix = hi / 6 * taylor.cubic + quartic * taylor.quartic
-    yield _lifted(matrix, hi / 6 * rounding.cubic + quartic * rounding.quartic)
+    if math.isfinite(known.quartic_deficit):
+        quartic = known.quartic_deficit / 24 * hi**2
+        matrix = hi / 6 * taylor.cubic + quartic * taylor.quartic
+        yield _lifted(matrix, hi / 6 * rounding.cubic + quartic * rounding.quartic)
     if grams is not None and hi <= grams.radii[-1]:
         yield _lifted(grams.at_radii[np.searchsorted(grams.radii, hi)].copy(), rounding.curvature)
 
@@ -193,7 +194,7 @@ def _cubic_losses(known: KnownSums, lo: float, hi: float) -> Iterator[tuple[floa
     """The cubic bound, with the fourth moment bounded in either way, and the ray bound where it applies."""
     cubic, fourth, quartic = known.cubic, known.fourth, known.quartic_deficit / 24
     blur = known.rounding.quartic
-    if cubic is None:
+    if cubic is None or not math.isfinite(quartic):
         return
     constant, linear, matrix = _cubic_loss(known, cubic, _Reach.within(lo, hi), hi)
     yield constant + quartic * hi**4 * blur, linear, matrix + quartic * hi**2 * known.taylor.quartic

@@ -84,6 +84,7 @@ class Rounding:
         predictor = unit * (p + 1) * sums.largest_row_norm * centre
         kappa = loss.self_concordance if math.isfinite(loss.self_concordance) else 0.0
         bend = max(loss.quartic_deficit, loss.quartic_excess) if kappa else 0.0
+        bend = bend if math.isfinite(bend) else 0.0  # then no bound goes by third derivatives
         # Of a curvature's relative size: the sum's, its own, and that of the predictor it is taken at.
         share = unit * (terms + EACH) + 2 * kappa * predictor if kappa * predictor < 0.1 else math.inf
         whole, largest, moved = sums.curvature, sums.largest_norm, product * sums.largest_row_norm

@@ -12,6 +12,7 @@ is added on both sides.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,7 +78,7 @@ def choose(
     """
     p = len(frame.gradient)
     pairs = p * (p + 1) / 2
-    if taylor.rounding.curvature > LARGEST_ROUNDING or p > LARGEST_CUBIC_DIMENSION:
+    if taylor.rounding.curvature > LARGEST_ROUNDING or p > LARGEST_CUBIC_DIMENSION or not math.isfinite(loss.quintic_ratio):
         return None
     best, found = 0.9 * proposals * evaluation, None
     for sharp in (False, True)[: 1 + (p <= LARGEST_FOURTH_DIMENSION)]:

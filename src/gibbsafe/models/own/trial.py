@@ -1,0 +1,140 @@
+"""A likelihood of the user's own on synthetic records: refused, in one line, before any record is read or budget charged.
+
+Synthetic records are spread over the declared columns, or simulated where the model can simulate; never any of the data. What is
+measured on them (how long gradients are, how much they tell) sets defaults, is public, and is written down with the declaration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from gibbsafe._types import Floats
+from gibbsafe.errors import GibbsafeError, PremiseError
+from gibbsafe.posteriors.clipped import clip_gradients
+from gibbsafe.posteriors.record_gradients import GivenGradients, JaxGradients, compiled_gradient
+
+__all__ = ["Code", "Measured", "differences_by_place", "measured", "require_pure"]
+
+Code: TypeAlias = JaxGradients | GivenGradients
+#: Synthetic records of a trial, and points at which they are tried.
+RECORDS, POINTS = 24, 4
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What synthetic records say: a bound that half of the gradients keep to, and the information of one record."""
+
+    clip: float
+    typical: float
+    largest: float
+
+
+def require_pure(code: Code, rows: Floats, thetas: Floats) -> Floats:
+    """Return the gradients of synthetic records; refuse a function that is no log-likelihood of one record alone."""
+    if isinstance(code, JaxGradients):
+        _require_scalar(code, rows, thetas)
+    else:
+        _require_number(code, rows, thetas)
+    first = _answered(code, rows, thetas)
+    if not np.isfinite(first).any():
+        raise PremiseError("log_likelihood: its gradient is not a number at any synthetic record")
+    if not np.nan_to_num(first).any():
+        raise PremiseError("log_likelihood: does not depend on the parameters, its gradient is 0 at every synthetic record")
+    for again in _fresh(code):
+        if not np.array_equal(first, _answered(again, rows, thetas), equal_nan=True):
+            raise PremiseError(
+                "log_likelihood: answers differently when asked again; it must be pure, without global state or randomness"
+            )
+    if any(share > 0 for share in differences_by_place(code, rows, thetas)):
+        raise PremiseError("log_likelihood: a record's gradient changes with the other records; it must look at one record")
+    return first
+
+
+def _fresh(code: Code) -> Iterator[Code]:
+    """Yield the code as it is, and compiled anew."""
+    yield code
+    if isinstance(code, JaxGradients):
+        compiled_gradient.cache_clear()
+        yield code
+
+
+def differences_by_place(code: Code, rows: Floats, thetas: Floats, seed: int = 0) -> Iterator[float]:
+    """Yield which share of gradients change, to the last bit, as other records are permuted, replaced and left out."""
+    rng, whole = np.random.default_rng(seed), _answered(code, rows, thetas)
+    order, half = rng.permutation(len(rows)), len(rows) // 2
+    yield _changed(whole[:, order], _answered(code, rows[order], thetas))
+    others = np.concatenate([rows[:half], rows[rng.integers(0, half, len(rows) - half)]])
+    yield _changed(whole[:, :half], _answered(code, others, thetas)[:, :half])
+    yield _changed(whole[:, :1], _answered(code, rows[:1], thetas))
+
+
+def _changed(first: Floats, second: Floats) -> float:
+    same = (first == second) | (np.isnan(first) & np.isnan(second))
+    return 1 - float(same.mean())
+
+
+def _answered(code: Code, rows: Floats, thetas: Floats) -> Floats:
+    """Return the gradients, whatever the code raises as one line."""
+    return np.asarray(_told(lambda: code(rows, thetas), "gradient" if isinstance(code, GivenGradients) else "log_likelihood"))
+
+
+def _told(ask: Callable[[], Any], name: str) -> Any:
+    try:
+        return ask()
+    except GibbsafeError:
+        raise
+    except KeyError as error:
+        raise PremiseError(f"{name}: asks for {error}, which is neither a declared parameter nor a declared column") from None
+    except Exception as error:
+        words = " ".join(str(error).split())[:160]
+        raise PremiseError(f"{name}: fails on a synthetic record ({type(error).__name__}: {words})") from None
+
+
+def _require_scalar(code: JaxGradients, rows: Floats, thetas: Floats) -> None:
+    import jax
+    import jax.numpy as jnp
+
+    def value() -> Any:
+        with jax.enable_x64(True):
+            named = code.parameters.named(jnp.asarray(thetas[0])), code.record.named(jnp.asarray(rows[0]), jnp.int32)
+            return jax.eval_shape(code.function, *named)
+
+    found = _told(value, "log_likelihood")
+    if not hasattr(found, "shape") or found.shape != ():
+        raise PremiseError(f"log_likelihood: returns shape {getattr(found, 'shape', None)} for one record; must be one number")
+    if not jnp.issubdtype(found.dtype, jnp.floating):
+        raise PremiseError(f"log_likelihood: returns {found.dtype}; must be one real number")
+
+
+def _require_number(code: GivenGradients, rows: Floats, thetas: Floats) -> None:
+    point, record = code.parameters.named(thetas[0]), code.record.named(rows[0], np.int64)
+    found = np.asarray(_told(lambda: code.function(point, record), "log_likelihood"))
+    if found.shape != () or found.dtype.kind != "f":
+        raise PremiseError(f"log_likelihood: returns shape {found.shape} for one record; must be one real number")
+    answer = _told(lambda: code.gradient(point, code.record.named(rows[:1] if code.batched else rows[0], np.int64)), "gradient")
+    leading = (1,) if code.batched else ()
+    for field in code.parameters.fields:
+        part = _told(lambda field=field: np.asarray(answer[field.name]), "gradient")  # type: ignore[misc]
+        if part.shape != (*leading, *field.shape):
+            raise PremiseError(f"gradient: {field.name!r} has shape {part.shape}, must be {(*leading, *field.shape)}")
+
+
+def measured(gradients: Floats, clip: float | None) -> Measured:
+    """Return what gradients (points, records, d) of synthetic records tell, clipped at the bound or at their median length."""
+    lengths = np.linalg.norm(np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0), axis=-1)
+    seen = lengths[lengths > 0]
+    bound = clip if clip is not None else float(f"{np.median(seen) if len(seen) else 1.0:.2g}")
+    terms = clip_gradients(gradients, bound).reshape(-1, gradients.shape[-1])
+    values = np.linalg.eigvalsh(terms.T @ terms / len(terms))
+    largest = max(float(values[-1]), 1e-12 * bound**2)
+    return Measured(bound, _two(max(float(np.median(values)), 1e-3 * largest)), _two(largest))
+
+
+def _two(value: float) -> float:
+    """Return the number to two digits, as a declaration holds it."""
+    return float(f"{value:.1e}") if math.isfinite(value) else value

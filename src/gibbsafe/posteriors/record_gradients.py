@@ -1,0 +1,143 @@
+"""Gradients of the log-likelihood of one record in the parameters: by JAX, or by a function of NumPy that is given.
+
+Rows are numbers, parameters a flat vector; forms say which of them a function sees under which name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from gibbsafe._types import Floats
+from gibbsafe.losses.differentiated import padded_length
+
+__all__ = ["Field", "Form", "GivenGradients", "JaxGradients", "compiled_gradient", "compiled_values"]
+
+#: Of the parameters and one record, both by name.
+Likelihood: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A name, and the shape of what it stands for: () for one number; ``whole`` for the code of a level."""
+
+    name: str
+    shape: tuple[int, ...] = ()
+    whole: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many numbers it takes."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Form:
+    """Fields one after another in a vector."""
+
+    fields: tuple[Field, ...]
+
+    @property
+    def size(self) -> int:
+        """Length of the vector."""
+        return sum(field.size for field in self.fields)
+
+    def named(self, vector: Any, integer: Any = None) -> dict[str, Any]:
+        """Return the fields of vectors (…, size) by name, each (…, *shape); whole ones as ``integer`` where that is given."""
+        found, start = {}, 0
+        for field in self.fields:
+            part = vector[..., start : start + field.size].reshape((*vector.shape[:-1], *field.shape))
+            found[field.name] = part.astype(integer) if field.whole and integer is not None else part
+            start += field.size
+        return found
+
+    def flat(self, named: Mapping[str, Any], leading: tuple[int, ...] = ()) -> Floats:
+        """Return named arrays (*leading, *shape) as vectors (*leading, size)."""
+        parts = [np.asarray(named[field.name], dtype=np.float64).reshape((*leading, field.size)) for field in self.fields]
+        return np.concatenate(parts, axis=-1) if parts else np.zeros((*leading, 0))
+
+
+@lru_cache(maxsize=64)
+def compiled_gradient(function: Likelihood, parameters: Form, record: Form) -> Any:
+    """Return (thetas, rows) → (chains, rows, d), compiled once for a function and its forms."""
+    import jax
+    import jax.numpy as jnp
+
+    def value(theta: Any, row: Any) -> Any:
+        return function(parameters.named(theta), record.named(row, jnp.int32))
+
+    return jax.jit(jax.vmap(jax.vmap(jax.grad(value), (None, 0)), (0, None)))
+
+
+@lru_cache(maxsize=64)
+def compiled_values(function: Likelihood, parameters: Form, record: Form) -> Any:
+    """Return (thetas, rows) → (chains, rows) log-likelihoods."""
+    import jax
+    import jax.numpy as jnp
+
+    def value(theta: Any, row: Any) -> Any:
+        return function(parameters.named(theta), record.named(row, jnp.int32))
+
+    return jax.jit(jax.vmap(jax.vmap(value, (None, 0)), (0, None)))
+
+
+@dataclass(frozen=True)
+class JaxGradients:
+    """Gradients by JAX, in double precision, one record at a time as the function sees it; rows are padded to few lengths."""
+
+    function: Likelihood
+    parameters: Form
+    record: Form
+
+    def __call__(self, rows: Floats, thetas: Floats) -> Floats:
+        """Return (chains, rows, d)."""
+        return self._answer(compiled_gradient, rows, thetas)
+
+    def values(self, rows: Floats, thetas: Floats) -> Floats:
+        """Return log-likelihoods (chains, rows)."""
+        return self._answer(compiled_values, rows, thetas)
+
+    def _answer(self, compiled: Any, rows: Floats, thetas: Floats) -> Floats:
+        import jax
+
+        padded = np.zeros((padded_length(len(rows)), rows.shape[1]))
+        padded[: len(rows)] = rows
+        padded[len(rows) :] = rows[-1:]
+        with jax.enable_x64(True):
+            found = compiled(self.function, self.parameters, self.record)(thetas, padded)
+            return np.asarray(found, dtype=np.float64)[:, : len(rows)]
+
+
+@dataclass(frozen=True)
+class GivenGradients:
+    """Gradients by a function of NumPy: of one record, or with ``batched`` of a block of them, fields with an axis of rows."""
+
+    function: Likelihood
+    gradient: Likelihood
+    parameters: Form
+    record: Form
+    batched: bool = False
+
+    def __call__(self, rows: Floats, thetas: Floats) -> Floats:
+        """Return (chains, rows, d)."""
+        with np.errstate(all="ignore"):
+            return np.stack([self._of_point(rows, self.parameters.named(theta)) for theta in thetas])
+
+    def _of_point(self, rows: Floats, point: Mapping[str, Any]) -> Floats:
+        if self.batched:
+            answer = self.gradient(point, self.record.named(rows, np.int64))
+            return self.parameters.flat(answer, (len(rows),))
+        records = (self.record.named(row, np.int64) for row in rows)
+        return np.stack([self.parameters.flat(self.gradient(point, each)) for each in records])
+
+    def values(self, rows: Floats, thetas: Floats) -> Floats:
+        """Return log-likelihoods (chains, rows)."""
+        points = [self.parameters.named(theta) for theta in thetas]
+        records = [self.record.named(row, np.int64) for row in rows]
+        with np.errstate(all="ignore"):
+            return np.array([[float(self.function(point, each)) for each in records] for point in points])

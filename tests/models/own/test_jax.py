@@ -1,0 +1,173 @@
+"""Likelihoods by JAX and NumPyro: gradients, purity, and the whole way from a NumPyro model to an ArviZ summary."""
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+import gibbsafe as gs  # noqa: E402
+
+from ...own_gaussian import DATA, N, gaussian  # noqa: E402
+
+jnp = jax.numpy
+COLUMNS = {"x": [(-50, 50)] * 2}
+CALLS = []
+
+
+def mean(parameters, record):
+    return -0.5 * ((record["x"] - parameters["mean"]) ** 2).sum()
+
+
+def impure(parameters, record):
+    CALLS.append(1)
+    return mean(parameters, record) * len(CALLS)
+
+
+def random(parameters, record):
+    return mean(parameters, record) * np.random.default_rng().normal()
+
+
+def custom(function, **options):
+    given = {"parameters": {"mean": 2}, "prior": 1.0, "columns": COLUMNS, "clip": 1.0, "information": (0.5, 1.0)} | options
+    return gs.models.Custom(log_likelihood=function, **given)
+
+
+def test_jax_and_numpy_give_the_same_trajectory():
+    plans = [
+        gs.plan(model, gs.Budget(5, 1e-6), n=N, adjacency="replace-one") for model in (gaussian(steps=5), custom(mean, steps=5))
+    ]
+    first, second = (plan.release(DATA, generator=np.random.default_rng(0), progress=False).walk for plan in plans)
+    assert np.array_equal(first, second)
+    assert not gs.audit.refute(plans[1].model, effort=20).refuted
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "told"),
+    [
+        (lambda p, r: r["x"] * p["mean"], {}, "must be one number"),
+        (lambda p, r: jnp.nan * mean(p, r), {}, "not a number at any"),
+        (lambda p, r: mean(p, r) * 0, {}, "does not depend"),
+        (lambda p, r: p["slope"], {}, "neither a declared parameter"),
+        (lambda p, r: p["mean"] @ jnp.ones(3), {}, "fails on a synthetic record"),
+        (impure, {}, "pure"),
+        (random, {}, "pure"),
+        (mean, {"prior": lambda p: 0.0 * p["mean"].sum()}, "improper"),
+        (mean, {"prior": lambda p: -(p["w"].sum() ** 2)}, "no declared parameter"),
+        (mean, {"prior": lambda p: -(p["mean"] ** 2).sum(), "start": {"w": 0}}, "start"),
+    ],
+)
+def test_bad_functions_are_refused_in_one_line(function, options, told):
+    with pytest.raises(gs.GibbsafeError, match=told) as refusal:
+        custom(function, **options)
+    assert "\n" not in str(refusal.value)
+
+
+def test_gradients_that_are_no_numbers_count_as_nothing():
+    def odd(parameters, record):
+        return mean(parameters, record) + jnp.where(record["x"][0] > 49, jnp.nan, 0.0) * parameters["mean"].sum()
+
+    rows = np.array([[50.0, 1.0], [3.0, 1.0]])
+    assert np.isnan(custom(odd).code(rows, np.zeros((1, 2)))[0, 0]).all()
+    plan = gs.plan(custom(odd, steps=4), gs.Budget(5, 1e-6), n=None, adjacency="add-remove")
+    walks = [plan.release((part,), generator=np.random.default_rng(0), progress=False).walk for part in (rows, rows[1:])]
+    assert np.array_equal(*walks)
+
+
+# -- NumPyro -------------------------------------------------------------------------------------------------------------
+
+
+WARDS = {"x": (-1, 1), "ward": 16, "count": (0, 30)}
+
+
+@pytest.fixture(scope="module")
+def sites():
+    pytest.importorskip("numpyro")
+    import numpyro
+    import numpyro.distributions as dist
+
+    return numpyro, dist
+
+
+def counts(numpyro, dist, *, records=len, latent=None, subsample=None, inside=None, outer=None):
+    """Return a Poisson model of 16 wards, changed in one place."""
+
+    def model(x, ward, count):
+        slope = numpyro.sample("slope", dist.Normal(0, 1))
+        if latent is not None:
+            numpyro.sample("extra", latent())
+        with numpyro.plate("wards", 16):
+            effect = numpyro.sample("effect", dist.Normal(0, 0.5))
+        if outer is not None:
+            numpyro.sample("outside", dist.Normal(slope, 1.0), obs=count.sum() * 1.0)
+        with numpyro.plate("records", records(count), subsample_size=subsample):
+            if inside is not None:
+                numpyro.sample("own", dist.Normal(0, 1))
+            numpyro.sample("count", dist.Poisson(jnp.exp(slope * x + effect[ward])), obs=count)
+        return slope
+
+    return model
+
+
+def test_a_numpyro_model_goes_all_the_way(sites, tmp_path):
+    model = gs.models.from_numpyro(counts(*sites), columns=WARDS, clip=2.0, label="visits")
+    assert model.parameter_names[0] == "slope"
+    assert len(model.parameter_names) == 17
+    rng = np.random.default_rng(0)
+    n, effects = 4000, rng.normal(0, 0.5, 16)
+    x, ward = rng.uniform(-1, 1, n), rng.integers(0, 16, n)
+    y = rng.poisson(np.exp(0.7 * x + effects[ward]))
+    plan = gs.plan(model, gs.Budget(8.0, 1e-6), n=n, adjacency="replace-one")
+    made = plan.release({"x": x, "ward": ward, "count": y}, generator=np.random.default_rng(1), progress=False)
+    made.save(tmp_path / "r.json")
+    gs.verify(tmp_path / "r.json")
+    gs.verify(made)
+    found = model.constrained(made.draws)
+    assert abs(found["slope"].mean() - 0.7) < 0.25
+    assert np.corrcoef(found["effect"].mean(axis=0), effects)[0, 1] > 0.8
+    arviz = pytest.importorskip("arviz")
+    table = arviz.summary(made.to_arviz())
+    assert len(table) == 17
+    assert "r_hat" in table
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"records": lambda count: 5}, "fails on synthetic records"),
+        ({"subsample": 1}, "subsamples"),
+        ({"inside": True}, "latent for every record"),
+        ({"outer": True}, "observed outside"),
+    ],
+)
+def test_other_models_are_refused(sites, change, told):
+    with pytest.raises(gs.PremiseError, match=told) as refusal:
+        gs.models.from_numpyro(counts(*sites, **change), columns=WARDS, clip=1.0)
+    assert "\n" not in str(refusal.value)
+
+
+def test_discrete_and_improper_latents_and_two_plates_are_refused(sites):
+    numpyro, dist = sites
+    for latent, told in (
+        (lambda: dist.Bernoulli(0.5), "discrete"),
+        (lambda: dist.ImproperUniform(dist.constraints.real, (), ()), "improper"),
+    ):
+        with pytest.raises(gs.PremiseError, match=told):
+            gs.models.from_numpyro(counts(numpyro, dist, latent=latent), columns=WARDS, clip=1.0)
+
+    def twice(x, ward, count):
+        slope = numpyro.sample("slope", dist.Normal(0, 1))
+        for name in ("a", "b"):
+            with numpyro.plate(f"records {name}", len(count)):
+                numpyro.sample(name, dist.Poisson(jnp.exp(slope * x)), obs=count)
+
+    with pytest.raises(gs.PremiseError, match="one plate over records"):
+        gs.models.from_numpyro(twice, columns=WARDS, clip=1.0)
+
+    def centred(x, ward, count):
+        slope = numpyro.sample("slope", dist.Normal(0, 1))
+        with numpyro.plate("records", len(count)):
+            numpyro.sample("count", dist.Poisson(jnp.exp(slope * (x - x.mean()) + 0.1 * slope)), obs=count)
+
+    with pytest.raises(gs.PremiseError, match="not a sum over records"):
+        gs.models.from_numpyro(centred, columns=WARDS, clip=1.0)
+    with pytest.raises(gs.PremiseError, match="not called with the declared columns"):
+        gs.models.from_numpyro(centred, columns={"x": (0, 1)}, clip=1.0)
