@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
-from fastapi import Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -22,13 +23,12 @@ from gibbsafe.service.refusals import Refusal
 from gibbsafe.service.views import Session
 from gibbsafe.service.web import words
 
-__all__ = ["COOKIE", "Form", "PageRoute", "Visit", "form_of", "local", "moved", "posted", "refused", "show", "text_of", "visit"]
+__all__ = ["COOKIE", "Here", "PageRoute", "Posted", "Sent", "Visit", "form_of", "local", "moved", "pages", "refused", "show", "signed_in"]
 
 HERE = Path(__file__).parent
 #: The session's cookie; over HTTPS its name binds it to this host.
 COOKIE = "desk_session"
 HEADINGS = {401: "Sign in", 403: "Not yours to do", 404: "Not here", 409: "Not now", 413: "Too large", 429: "Too often", 503: "Not at the moment"}
-Form: TypeAlias = FormData
 
 
 def _environment() -> Environment:
@@ -102,7 +102,10 @@ def visit(request: Request) -> Visit:
     return Visit(desk, request, desk.resume(request.cookies.get(COOKIE, "")))
 
 
-async def form_of(request: Request) -> Form:
+Here = Annotated[Visit, Depends(visit)]
+
+
+async def form_of(request: Request) -> FormData:
     """Return the fields of a form; the middleware has refused what is too large."""
     try:
         return await request.form(max_files=1, max_fields=1000)
@@ -110,35 +113,57 @@ async def form_of(request: Request) -> Form:
         raise Refusal(422, "form: cannot be read; load the page again") from None
 
 
-def posted(here: Visit, form: Form) -> Visit:
-    """Return the visit if the form came from a page of its session."""
-    here.desk.require_csrf(here.session, text_of(form, "csrf"))
-    return here
+@dataclass(frozen=True)
+class Posted(Visit):
+    """A form that came from a page of its own session."""
+
+    form: FormData
+
+    def text(self, name: str) -> str:
+        """Return a field's text; empty where there is none."""
+        value = self.form.get(name)
+        return value.strip() if isinstance(value, str) else ""
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return all texts of a field that may be there several times."""
+        return tuple(value for value in self.form.getlist(name) if isinstance(value, str))
+
+    def file(self, name: str) -> str | None:
+        """Return the text of a file that was sent along; None where there is none."""
+        value = self.form.get(name)
+        if not isinstance(value, UploadFile) or not value.filename:
+            return None
+        try:
+            return value.file.read().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise Refusal(422, "file: is not UTF-8 text; save it as such") from None
+
+    def number(self, name: str, label: str) -> float:
+        """Return a field as a number, or say which one is none."""
+        try:
+            value = float(self.text(name))
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise Refusal(422, f"{label}: write a number, like 0.5 or 1e-6")
+        return value
 
 
-def text_of(form: Form, name: str) -> str:
-    """Return a field's text; empty where there is none."""
-    value = form.get(name)
-    return value.strip() if isinstance(value, str) else ""
+def posted(here: Here, form: Annotated[FormData, Depends(form_of)]) -> Posted:
+    """Return the form if it brings back what the pages of its session know."""
+    sent = Posted(here.desk, here.request, here.session, form)
+    here.desk.require_csrf(here.session, sent.text("csrf"))
+    return sent
 
 
-def file_of(form: Form, name: str) -> str | None:
-    """Return the text of a file that was sent along; None where there is none."""
-    value = form.get(name)
-    if not isinstance(value, UploadFile) or not value.filename:
-        return None
-    try:
-        return value.file.read().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise Refusal(422, "file: is not UTF-8 text; save it as such") from None
+Sent = Annotated[Posted, Depends(posted)]
 
 
-def number_of(form: Form, name: str, label: str) -> float:
-    """Return a field as a number, or say which one is none."""
-    try:
-        return float(text_of(form, name))
-    except ValueError:
-        raise Refusal(422, f"{label}: write a number, like 0.5 or 1e-6") from None
+def signed_in(response: Response, session: Session, desk: Desk) -> Response:
+    """Let a browser keep a session: out of scripts' reach, for this site alone."""
+    kept = max(0, session.expires - desk.now())
+    response.set_cookie(COOKIE, session.secret, max_age=kept, httponly=True, secure=desk.settings.secure, samesite="lax", path="/")
+    return response
 
 
 def moved(here: Visit | Request, path: str) -> Response:
@@ -194,3 +219,8 @@ class PageRoute(APIRoute):
                 return refused(request, Refusal(422, "address: a part of it is not what this page takes; go back and choose again"))
 
         return handled
+
+
+def pages() -> APIRouter:
+    """Return a router for pages; the OpenAPI document leaves them out."""
+    return APIRouter(route_class=PageRoute, include_in_schema=False, default_response_class=HTMLResponse)
