@@ -77,4 +77,4 @@ def decide(actor: Actor, operation: str, owners: Mapping[str, str | None] | None
     if owners is None or ANY in found.values():
         return
     if not any(owners.get(role) == actor.user_id for role in found):
-        raise no_such(operation.split()[-1])
+        raise no_such(operation.rsplit(maxsplit=1)[-1])

@@ -12,7 +12,7 @@ from gibbsafe.service.datasets import as_refusal
 from gibbsafe.service.questions import Questions
 from gibbsafe.service.views import Book, Spending
 
-__all__ = ["Books", "KEY"]
+__all__ = ["KEY", "Books"]
 
 #: How the worker names charges: the request's id follows.
 KEY = "request-"

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Connection, insert, select, update
 
+from gibbsafe._types import JSON
 from gibbsafe._validate import positive, probability
 from gibbsafe.errors import GibbsafeError, ParameterError
 from gibbsafe.ledger import Account, Database, open_account, parse_reference
@@ -59,7 +60,7 @@ class Datasets(Base):
         place, budget = self._place(source), _budget(epsilon, delta)
         rules = _checked(Policy(budget.epsilon) if policy is None else policy)
         dataset_id = self.settings.new_id()
-        values = {"id": dataset_id, "owner_id": actor.user_id, "name": name, "description": description, "source": place}
+        values: JSON = {"id": dataset_id, "owner_id": actor.user_id, "name": name, "description": description, "source": place}
         values |= {
             "study": canonical(public),
             "epsilon": budget.epsilon,

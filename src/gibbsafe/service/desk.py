@@ -12,7 +12,7 @@ __all__ = ["Desk"]
 class Desk(Books, People, Sessions):
     """Everything that anybody can do, by part: people, sessions, data sets, requests, approvals, previews, questions, ledgers.
 
-    Every method takes the `Actor` who asks, returns frozen values of `views`, and raises `Refusal` alone, with a status and one line.
+    Every method takes the `Actor` who asks, returns frozen values of `views`, and raises `Refusal` alone: a status and one line.
     """
 
     def open(self) -> Desk:

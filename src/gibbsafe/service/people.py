@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
+from gibbsafe._types import JSON
 from gibbsafe.service.authority import ROLES, Actor, decide
 from gibbsafe.service.base import Base, said
 from gibbsafe.service.refusals import Refusal, no_such
@@ -44,7 +45,7 @@ class People(Base):
         decide(actor, "create user")
         name = said("name", name, 100)
         subject = None if subject is None else said("subject", subject, 300)
-        row = {"id": self.settings.new_id(), "name": name, "roles": _roles(roles), "active": True, "subject": subject}
+        row: JSON = {"id": self.settings.new_id(), "name": name, "roles": _roles(roles), "active": True, "subject": subject}
         with self.store.writing() as connection:
             if connection.execute(select(users.c.id).where(users.c.name == name)).first() is not None:
                 raise Refusal(409, "name: somebody has it already; choose another")
@@ -84,7 +85,7 @@ class People(Base):
         if not 1 <= days <= self.settings.token_days:
             raise Refusal(422, f"days: must be from 1 to {self.settings.token_days}")
         text, now = self.settings.new_secret(), self.now()
-        row = {"id": self.settings.new_id(), "user_id": user_id, "label": label, "sha256": hashed(text), "created": now}
+        row: JSON = {"id": self.settings.new_id(), "user_id": user_id, "label": label, "sha256": hashed(text), "created": now}
         row |= {"expires": now + days * DAY, "revoked": False}
         with self.store.writing() as connection:
             name = _user(connection, user_id).name

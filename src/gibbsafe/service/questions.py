@@ -1,4 +1,4 @@
-"""Questions to what was released: files, reports, summaries, predictions, synthetic rows. All free: nothing reads the data again."""
+"""Questions to what was released: files, reports, summaries, predictions, synthetic rows. All free: no data are read."""
 
 from __future__ import annotations
 

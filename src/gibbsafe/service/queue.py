@@ -1,7 +1,7 @@
 """The queue of jobs in the database, and the times of everything in it: fixed beforehand, at whole slots.
 
-A job's ``start`` and ``due`` follow from public numbers when it is made: when the jobs before it are due, and the stated work of its
-plan. Nothing that depends on records moves them; a worker that is late takes the next job, or shows a result, whole slots later.
+A job's ``start`` and ``due`` follow from public numbers when it is made: when the jobs before it are due, and the stated work of
+its plan. Nothing that depends on records moves them; a worker that is late takes the next job, or shows a result, whole slots later.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
 
+from gibbsafe._types import JSON
 from gibbsafe.service.settings import Settings
 from gibbsafe.service.tables import datasets, jobs, requests
 
@@ -42,7 +43,7 @@ def add_job(connection: Connection, settings: Settings, dataset_id: str, request
     kind, start = "look" if request_id is None else "release", slot_after(now, settings)
     if kind == "release":
         start = max(start, latest or 0)
-    values = {"id": settings.new_id(), "dataset_id": dataset_id, "request_id": request_id, "kind": kind, "state": "queued"}
+    values: JSON = {"id": settings.new_id(), "dataset_id": dataset_id, "request_id": request_id, "kind": kind, "state": "queued"}
     values |= {"start": start, "due": start + work_slots(seconds, settings), "note": ""}
     connection.execute(insert(jobs).values(**values))
     return values

@@ -7,7 +7,7 @@ from gibbsafe.errors import GibbsafeError
 __all__ = ["Refusal", "no_such"]
 
 
-class Refusal(GibbsafeError):
+class Refusal(GibbsafeError):  # noqa: N818 - the house's word for it
     """What the desk refuses: ``status`` is HTTP's, the message one line for whoever asked. Never a value of a record."""
 
     def __init__(self, status: int, message: str) -> None:

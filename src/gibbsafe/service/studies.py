@@ -1,8 +1,9 @@
-"""Studies that somebody else wrote: read as plain data, held to what the owner of the data declared, and planned within limits."""
+"""Studies that somebody else wrote: read as plain data, held to what the data's owner declared, planned within limits."""
 
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -166,7 +167,7 @@ def planned(study: JSON, settings: Settings) -> Plan:
 def seconds_of(plan: Plan, settings: Settings) -> float:
     """Return the plan's stated work in seconds; where nobody may know n, a time that is the same for all."""
     stated = plan.work.seconds
-    return settings.unstated_work if stated is None or stated != stated else stated
+    return settings.unstated_work if stated is None or not math.isfinite(stated) else stated
 
 
 # -- the wizard ---------------------------------------------------------------------------------------------------------

@@ -81,7 +81,8 @@ policies = Table(
     Column("automatic_epsilon", Float),
 )
 
-#: ``price`` is in the ledger's whole units; ``about`` is the plan as people read it. ``key`` makes a second submission of the same thing the first one again.
+#: ``price`` is in the ledger's whole units; ``about`` is the plan as people read it.
+#: ``key`` makes a second submission of the same thing the first one again.
 requests = Table(
     "desk_requests",
     metadata,

@@ -9,8 +9,8 @@ from gibbsafe._types import JSON
 from gibbsafe.service.authority import Actor
 
 __all__ = [
-    "Book", "Certificate", "Choice", "Choices", "ColumnChoice", "Dataset", "LogEntry", "NewToken", "Policy", "Prediction", "Preview",
-    "Quote", "Request", "Session", "Spending", "Summary", "SyntheticTable", "Token", "User",
+    "Book", "Certificate", "Choice", "Choices", "ColumnChoice", "Dataset", "LogEntry", "NewToken", "Policy", "Prediction",
+    "Preview",     "Quote", "Request", "Session", "Spending", "Summary", "SyntheticTable", "Token", "User",
 ]  # fmt: skip
 
 
@@ -182,7 +182,7 @@ class Request:
     """A request as its analyst, the data's owner and auditors see it.
 
     ``state``: pending, refused, withdrawn, approved (queued or under way, nobody is told which), released, failed.
-    ``due`` is when a result appears, once it is approved; late ones slip by whole slots. ``note`` is a refusal's reason or what failed.
+    ``due`` is when a result appears, once it is approved; late ones slip by whole slots. ``note`` is why it was refused or failed.
     ``automatic`` says whether a policy approved it.
     """
 
@@ -223,8 +223,8 @@ class Spending:
 class Book:
     """A data set's account, recomputed entry by entry when it was asked for.
 
-    ``shares`` is of each cap, what is spent. ``one_more_epsilon`` is what one more release may cost at the account's δ; there is no
-    spent ε. ``verified`` is False with the reason in ``problem`` where entries do not fit together.
+    ``shares`` is of each cap, what is spent. ``one_more_epsilon`` is what one more release may cost at the account's δ; there is
+    no spent ε. ``verified`` is False with the reason in ``problem`` where entries do not fit together.
     """
 
     dataset_id: str

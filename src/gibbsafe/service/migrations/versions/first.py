@@ -59,7 +59,8 @@ def _people() -> None:
 def _data() -> None:
     op.create_table(
         "desk_datasets", _id(), _of("owner_id", "desk_users"), Column("name", String(100), nullable=False, unique=True),
-        *_text("description", "source", "study"), Column("epsilon", Float, nullable=False), Column("delta", Float, nullable=False),
+        *_text("description", "source", "study"), Column("epsilon", Float, nullable=False),
+        Column("delta", Float, nullable=False),
         _short("account", 200), _short("state", 20), *_text("note"), Column("paused", Boolean, nullable=False),
         _short("fingerprint", 64, nullable=True), _time("created"),
     )  # fmt: skip
