@@ -1,4 +1,4 @@
-"""The analyst's way in: a question in plain words, columns, a budget; what that buys stands beside it before anything is asked."""
+"""The analyst's way in: a question in plain words, columns, a budget; what that buys stands beside it before anybody asks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _first(dataset: Dataset, questions: tuple[Question, ...], model: str = "") -
     declared = (dataset.study.get("target") or {}).get("name")
     if chosen is None:
         fitting = [each for each in questions if any(column.name == declared for column in each.targets)]
-        chosen = (fitting or list(questions) or [None])[0]
+        chosen = next(iter([*fitting, *questions]), None)
     target = ""
     if chosen is not None and chosen.explains:
         names = [column.name for column in chosen.targets]
@@ -87,7 +87,9 @@ def _chosen(questions: tuple[Question, ...], model: str) -> Question | None:
 
 
 def _form(sent: Posted, first: JSON, *, by_study: bool) -> JSON:
-    found = {name: sent.text(name) for name in ("key", "model", "target", "epsilon", "delta", "release", "purpose", "study")}
+    found: JSON = {
+        name: sent.text(name) for name in ("key", "model", "target", "epsilon", "delta", "release", "purpose", "study")
+    }
     found["columns"] = sent.texts("columns")
     return first | (found if not by_study else {name: found[name] for name in ("key", "purpose", "study")})
 
@@ -133,7 +135,9 @@ def shown_preview(preview: Preview | None) -> JSON:
     most = max(value for _, value in values) or 1.0
     known = [(name, each) for name, each in trial["parameters"].items() if each["interval"] is not None][:MOST_SPANS]
     drawn = bars([(each["interval"][0], sum(each["interval"]) / 2, each["interval"][1]) for _, each in known])
-    spans = [(name, brief(each["interval"][1] - each["interval"][0], 3), bar) for (name, each), bar in zip(known, drawn, strict=True)]
+    spans = [
+        (name, brief(each["interval"][1] - each["interval"][0], 3), bar) for (name, each), bar in zip(known, drawn, strict=True)
+    ]
     return {"losses": [(name, brief(value), value / most) for name, value in values], "spans": spans}
 
 

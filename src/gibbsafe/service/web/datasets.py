@@ -45,6 +45,8 @@ def register(sent: Sent) -> Response:
             policy=_policy(sent),
         )
     except Refusal as refusal:
+        if refusal.status == 403:
+            raise
         return sent.show("register.html", refusal.status, form=form, refusal=str(refusal))
     return moved(sent, f"/datasets/{made.id}")
 

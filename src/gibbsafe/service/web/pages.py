@@ -23,17 +23,43 @@ from gibbsafe.service.refusals import Refusal
 from gibbsafe.service.views import Session
 from gibbsafe.service.web import words
 
-__all__ = ["COOKIE", "Here", "PageRoute", "Posted", "Sent", "Visit", "form_of", "local", "moved", "pages", "refused", "show", "signed_in"]
+__all__ = [
+    "COOKIE",
+    "Here",
+    "PageRoute",
+    "Posted",
+    "Sent",
+    "Visit",
+    "form_of",
+    "local",
+    "moved",
+    "pages",
+    "refused",
+    "show",
+    "signed_in",
+]
 
 HERE = Path(__file__).parent
 #: The session's cookie; over HTTPS its name binds it to this host.
 COOKIE = "desk_session"
-HEADINGS = {401: "Sign in", 403: "Not yours to do", 404: "Not here", 409: "Not now", 413: "Too large", 429: "Too often", 503: "Not at the moment"}
+HEADINGS = {
+    401: "Sign in",
+    403: "Not yours to do",
+    404: "Not here",
+    409: "Not now",
+    413: "Too large",
+    429: "Too often",
+    503: "Not at the moment",
+}
 
 
 def _environment() -> Environment:
     made = Environment(
-        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     made.filters |= words.FILTERS
     made.globals |= {name: getattr(words, name) for name in ("STATES", "TONES", "KINDS", "RELEASES", "ROLES")}
@@ -162,7 +188,9 @@ Sent = Annotated[Posted, Depends(posted)]
 def signed_in(response: Response, session: Session, desk: Desk) -> Response:
     """Let a browser keep a session: out of scripts' reach, for this site alone."""
     kept = max(0, session.expires - desk.now())
-    response.set_cookie(COOKIE, session.secret, max_age=kept, httponly=True, secure=desk.settings.secure, samesite="lax", path="/")
+    response.set_cookie(
+        COOKIE, session.secret, max_age=kept, httponly=True, secure=desk.settings.secure, samesite="lax", path="/"
+    )
     return response
 
 
@@ -216,7 +244,9 @@ class PageRoute(APIRoute):
             except Refusal as refusal:
                 return refused(request, refusal)
             except RequestValidationError:
-                return refused(request, Refusal(422, "address: a part of it is not what this page takes; go back and choose again"))
+                return refused(
+                    request, Refusal(422, "address: a part of it is not what this page takes; go back and choose again")
+                )
 
         return handled
 

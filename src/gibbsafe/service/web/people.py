@@ -29,11 +29,13 @@ def everybody(here: Here) -> Response:
 @routes.post("/people")
 def add(sent: Sent) -> Response:
     """Add somebody."""
-    form = {"name": sent.text("name"), "roles": sent.texts("roles"), "subject": sent.text("subject")}
+    name, roles, subject = sent.text("name"), sent.texts("roles"), sent.text("subject")
     try:
-        made = sent.desk.create_user(sent.actor, form["name"], form["roles"], form["subject"] or None)
+        made = sent.desk.create_user(sent.actor, name, roles, subject or None)
     except Refusal as refusal:
-        return _everybody(sent, form, str(refusal), refusal.status)
+        if refusal.status == 403:
+            raise
+        return _everybody(sent, {"name": name, "roles": roles, "subject": subject}, str(refusal), refusal.status)
     return moved(sent, f"/people/{made.id}")
 
 

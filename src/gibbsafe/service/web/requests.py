@@ -18,7 +18,7 @@ CAPS = {"main": "the budget", "slack": "kept for samplers’ slack", "failure": 
 
 
 def caps_of(spent: dict[str, float], cost: dict[str, float]) -> list[JSON]:
-    """Return per cap what is spent and what one release would add; caps that nothing touches are left out but for the main one."""
+    """Return per cap what is spent and what one release would add; of the smaller ones those that something touches."""
     return [
         {"words": words, "spent": spent.get(name, 0.0), "cost": cost.get(name, 0.0)}
         for name, words in CAPS.items()

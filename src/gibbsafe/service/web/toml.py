@@ -25,7 +25,9 @@ def toml_text(document: Document) -> str:
 
 
 def _table(table: Document, path: tuple[str, ...]) -> list[str]:
-    plain = [f"{_key(key)} = {_value(value)}" for key, value in table.items() if not isinstance(value, dict) and value is not None]
+    plain = [
+        f"{_key(key)} = {_value(value)}" for key, value in table.items() if not isinstance(value, dict) and value is not None
+    ]
     head = ["", f"[{'.'.join(map(_key, path))}]"] if path and (plain or not table) else []
     inner = [line for key, value in table.items() if isinstance(value, dict) for line in _table(value, (*path, key))]
     return [*head, *plain, *inner]

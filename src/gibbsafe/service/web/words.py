@@ -151,8 +151,10 @@ def records(dataset: Dataset) -> str:
 def declared_words(column: ColumnChoice) -> str:
     """Return what is declared of a column.
 
-    >>> declared_words(ColumnChoice("ill", "label", None, ("no", "yes"), {})), declared_words(ColumnChoice("a", "number", (0, 9), None, {}))
-    ('no or yes', '0 to 9')
+    >>> declared_words(ColumnChoice("ill", "label", None, ("no", "yes"), {}))
+    'no or yes'
+    >>> declared_words(ColumnChoice("age", "number", (0, 99), None, {}))
+    '0 to 99'
     """
     if column.levels is not None:
         shown = [str(level) for level in column.levels[:MOST_LEVELS]]
@@ -168,6 +170,5 @@ def _end(value: object) -> str:
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    each.__name__: each
-    for each in (brief, below, share, percent, fits, day, moment, duration, shortened, thousands, records)
+    each.__name__: each for each in (brief, below, share, percent, fits, day, moment, duration, shortened, thousands, records)
 }
