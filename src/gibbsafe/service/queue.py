@@ -1,7 +1,7 @@
 """The queue of jobs in the database, and the times of everything in it: fixed beforehand, at whole slots.
 
 A job's ``start`` and ``due`` follow from public numbers when it is made: when the jobs before it are due, and the stated work of
-its plan. Nothing that depends on records moves them; a worker that is late takes the next job, or shows a result, whole slots later.
+its plan. Nothing of records moves them; a worker that is late takes the next job, or shows a result, whole slots later.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from gibbsafe.planning.describe import plan_facts
 from gibbsafe.service.authority import ANY, OWN, Actor, decide, reach
 from gibbsafe.service.base import said
 from gibbsafe.service.datasets import Datasets, as_refusal
+from gibbsafe.service.queue import DONE, slot_after
 from gibbsafe.service.refusals import Refusal, no_such
 from gibbsafe.service.studies import held_to, planned
 from gibbsafe.service.tables import datasets, jobs, requests, users
@@ -164,10 +165,11 @@ class Requests(Datasets):
 
     def _request_view(self, row: Any) -> Request:
         about, state, note, due = json.loads(row.about), row.state, row.note, row.due
-        if state == "approved" and row.shown is not None:
-            if row.shown <= self.now():
-                state, note = ("released", "") if row.job == "published" else ("failed", row.job_note)
-            due = row.shown
+        if state == "approved":
+            if row.shown is not None and row.shown <= self.now() and row.job in DONE:
+                state, note, due = *(("released", "") if row.job == "published" else ("failed", row.job_note)), row.shown
+            else:  # the same whether it is done or not
+                due = max(due, slot_after(self.settings.clock() + 0.001, self.settings))
         facts = tuple((name, value) for name, value in about["facts"])
         return Request(
             row.id, row.dataset_id, row.dataset, row.analyst, row.purpose, json.loads(row.study), facts, row.plan_sha256,

@@ -10,7 +10,7 @@ from gibbsafe.service.authority import Actor
 
 __all__ = [
     "Book", "Certificate", "Choice", "Choices", "ColumnChoice", "Dataset", "LogEntry", "NewToken", "Policy", "Prediction",
-    "Preview",     "Quote", "Request", "Session", "Spending", "Summary", "SyntheticTable", "Token", "User",
+    "Preview", "Quote", "Request", "Session", "Spending", "Summary", "SyntheticTable", "Token", "User",
 ]  # fmt: skip
 
 
@@ -182,7 +182,7 @@ class Request:
     """A request as its analyst, the data's owner and auditors see it.
 
     ``state``: pending, refused, withdrawn, approved (queued or under way, nobody is told which), released, failed.
-    ``due`` is when a result appears, once it is approved; late ones slip by whole slots. ``note`` is why it was refused or failed.
+    ``due`` is when a result appears, once it is approved; late ones slip by whole slots. ``note`` says why it failed.
     ``automatic`` says whether a policy approved it.
     """
 
