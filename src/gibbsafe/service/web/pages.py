@@ -88,12 +88,12 @@ class Visit:
         """Whether htmx asks for a piece of a page."""
         return self.request.headers.get("hx-request") == "true"
 
-    def show(self, name: str, status: int = 200, **values: object) -> HTMLResponse:
+    def show(self, name: str, status: int = 200, /, **values: object) -> HTMLResponse:
         """Return a page or a piece of one."""
         return show(name, self.request, self.session, status, **values)
 
 
-def show(name: str, request: Request, session: Session | None, status: int = 200, **values: object) -> HTMLResponse:
+def show(name: str, request: Request, session: Session | None, status: int = 200, /, **values: object) -> HTMLResponse:
     """Return a template as a page; without a session it has no places to go."""
     actor = None if session is None else session.actor
     frame = {
