@@ -138,6 +138,16 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
+def sentence(text: str) -> str:
+    """Return a refusal or a note as a sentence.
+
+    >>> sentence("token: not known; ask the operator")
+    'Token: not known; ask the operator.'
+    """
+    ended = text if text[-1:] in ".!?…" else f"{text}."
+    return ended[:1].upper() + ended[1:]
+
+
 def thousands(value: int) -> str:
     """Return a whole number with separators."""
     return f"{value:,}"
@@ -170,5 +180,5 @@ def _end(value: object) -> str:
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    each.__name__: each for each in (brief, below, share, percent, fits, day, moment, duration, shortened, thousands, records)
+    each.__name__: each for each in (brief, below, share, percent, fits, day, moment, duration, shortened, sentence, thousands, records)
 }
