@@ -25,6 +25,7 @@ __all__ = ["Desk", "DeskError"]
 
 #: Most bytes of an answer that are read.
 LARGEST = 200_000_000
+NO_DESK = "did not answer as a desk does"
 #: Hosts to which a token may travel unencrypted.
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -75,8 +76,7 @@ class Desk:
 
     def datasets(self) -> list[JSON]:
         """Return the data sets that you may see."""
-        found: list[JSON] = self._json("GET", "/datasets")
-        return found
+        return self._listed("/datasets")
 
     def preview(self, dataset: str, study: Document | str) -> JSON:
         """Return what a study, a document or a study file's text, would release and cost."""
@@ -89,8 +89,7 @@ class Desk:
     def requests(self, dataset: str | None = None, state: str | None = None) -> list[JSON]:
         """Return the requests that you may see, newest first."""
         stated = {name: value for name, value in (("dataset", dataset), ("state", state)) if value is not None}
-        found: list[JSON] = self._json("GET", f"/requests?{urlencode(stated)}")
-        return found
+        return self._listed(f"/requests?{urlencode(stated)}")
 
     def request(self, request: str) -> JSON:
         """Return a request as it stands now."""
@@ -142,11 +141,23 @@ class Desk:
 
     # -- calling -------------------------------------------------------------------------------------------------
 
-    def _json(self, method: str, path: str, body: object = None) -> Any:
+    def _json(self, method: str, path: str, body: object = None) -> JSON:
+        found = self._read(self._call(method, path, body))
+        if not isinstance(found, dict):
+            raise DeskError(0, f"{self.url}: {NO_DESK}")
+        return found
+
+    def _listed(self, path: str) -> list[JSON]:
+        found = self._read(self._call("GET", path))
+        if not isinstance(found, list):
+            raise DeskError(0, f"{self.url}: {NO_DESK}")
+        return found
+
+    def _read(self, content: bytes) -> Any:
         try:
-            return json.loads(self._call(method, path, body))
-        except ValueError:
-            raise DeskError(0, f"{self.url}: did not answer as a desk does") from None
+            return json.loads(content)
+        except (ValueError, RecursionError):
+            raise DeskError(0, f"{self.url}: {NO_DESK}") from None
 
     def _call(self, method: str, path: str, body: object = None) -> bytes:
         headers = {"authorization": f"Bearer {self._token}", "accept": "application/json"}

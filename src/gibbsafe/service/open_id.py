@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import secrets
 
-from authlib.common.errors import AuthlibBaseError
-from authlib.integrations.starlette_client import OAuth
 from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.sessions import SessionMiddleware
@@ -25,6 +23,9 @@ FAILED = "single sign-on: was not completed; begin again"
 
 def attach(app: FastAPI, settings: Settings, provider: OpenIdProvider) -> None:
     """Add the two routes of a sign-on: out to the provider with state, nonce and PKCE, and back with a code."""
+    from authlib.common.errors import AuthlibBaseError
+    from authlib.integrations.starlette_client import OAuth
+
     registry = OAuth()
     registry.register(
         name="provider",
