@@ -19,14 +19,18 @@ from gibbsafe.service.desk import Desk
 from gibbsafe.service.guards import Guards
 from gibbsafe.service.refusals import Refusal
 from gibbsafe.service.settings import Settings
+from gibbsafe.service.tickets import Ticket
 
 __all__ = ["create_app"]
 
 logger = logging.getLogger("gibbsafe.service")
 
 
-def create_app(settings: Settings, desk: Desk | None = None) -> FastAPI:
-    """Return the application for an ASGI server; the tables are brought up to date first."""
+def create_app(settings: Settings, desk: Desk | None = None, ticket: Ticket | None = None) -> FastAPI:
+    """Return the application for an ASGI server; the tables are brought up to date first.
+
+    ``ticket`` lets one browser in once, which `gibbsafe ui` opens.
+    """
     app = FastAPI(
         title="gibbsafe desk", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json",
         description="Differentially private releases: asked for, approved, charged, signed.",
@@ -37,6 +41,8 @@ def create_app(settings: Settings, desk: Desk | None = None) -> FastAPI:
     app.add_exception_handler(HTTPException, _not_served)
     app.add_exception_handler(Exception, _failed)
     app.include_router(api.router)
+    if ticket is not None:
+        ticket.attach(app)
     if settings.open_id is not None:
         open_id.attach(app, settings, settings.open_id)
     if find_spec("gibbsafe.service.web") is not None:
