@@ -29,6 +29,7 @@ EXTRAS = {
     "formula": Extra("formulaic", ("formulaic",)),
     "plots": Extra("matplotlib", ("matplotlib",)),
     "postgres": Extra("psycopg", ("psycopg",)),
+    "service": Extra("FastAPI", ("fastapi", "uvicorn", "alembic", "jinja2", "multipart", "authlib", "itsdangerous", "httpx")),
     "sklearn": Extra("scikit-learn", ("sklearn", "joblib")),
 }
 

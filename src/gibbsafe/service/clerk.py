@@ -35,7 +35,7 @@ class Clerk:
         self.settings, self.store, self.name, self.holding = settings, store, name, holding
 
     def run(self, stop: threading.Event, alone: bool = False) -> None:
-        """Do everything once a slot, on the slot, until ``stop`` is set. A worker that is ``alone`` knows that all others died."""
+        """Do everything once a slot, on the slot, until ``stop`` is set. If it is ``alone``, all others are dead."""
         if alone:
             self._try(lambda: self.recover(int(self.settings.clock()) + 1))
         while not stop.is_set():
@@ -62,7 +62,7 @@ class Clerk:
     # -- publishing ----------------------------------------------------------------------------------------------
 
     def publish(self, now: int) -> None:
-        """Mark charges released whose results are due within a slot: they are shown then. Late ones are shown whole slots later."""
+        """Mark charges released whose results are due within a slot, and show them then; late ones whole slots later."""
         with self.store.reading() as connection:
             due = select(jobs.c.id, jobs.c.request_id, jobs.c.shown).where(
                 jobs.c.state == "stored", jobs.c.shown <= now + self.settings.slot

@@ -23,6 +23,7 @@ from gibbsafe.study.rehearsal import rehearse
 
 __all__ = ["Previews"]
 
+ONE_OF = "study: state it in exactly one way"
 #: Rehearsals that are kept: they depend on the study alone.
 KEPT = 200
 #: Stated seconds of a plan's work beyond which nothing is rehearsed in a page.
@@ -69,11 +70,18 @@ class Previews(Approvals):
         self, actor: Actor, dataset_id: str, study: object | None, choice: Choice | None, text: str | None
     ) -> object:
         """Return the one study of the three ways to state it."""
-        if sum(each is not None for each in (study, choice, text)) != 1:
-            raise Refusal(422, "study: state exactly one of study, choice and text")
-        if text is not None:
-            return parse_study(text)
-        return study if choice is None else wizard_study(choice, self.dataset(actor, dataset_id).study)
+        if choice is None:
+            return self.one_study(study, text)
+        if study is not None or text is not None:
+            raise Refusal(422, ONE_OF)
+        return wizard_study(choice, self.dataset(actor, dataset_id).study)
+
+    @staticmethod
+    def one_study(study: object | None, text: str | None) -> object:
+        """Return a study's document: as it is, or from the text of a file."""
+        if (study is None) == (text is None):
+            raise Refusal(422, ONE_OF)
+        return study if text is None else parse_study(text)
 
     def _rehearsal(self, asked: Asked) -> JSON | None:
         """Return made-up tables released as the study would; None where the model has no made-up tables, or they take long."""

@@ -167,7 +167,8 @@ class Requests(Datasets):
         about, state, note, due = json.loads(row.about), row.state, row.note, row.due
         if state == "approved":
             if row.shown is not None and row.shown <= self.now() and row.job in DONE:
-                state, note, due = *(("released", "") if row.job == "published" else ("failed", row.job_note)), row.shown
+                released, due = row.job == "published", row.shown
+                state, note = ("released", "") if released else ("failed", row.job_note)
             else:  # the same whether it is done or not
                 due = max(due, slot_after(self.settings.clock() + 0.001, self.settings))
         facts = tuple((name, value) for name, value in about["facts"])

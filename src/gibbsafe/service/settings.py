@@ -13,6 +13,16 @@ from gibbsafe._validate import count, fail, positive
 __all__ = ["OpenIdProvider", "Settings"]
 
 
+def new_id() -> str:
+    """Return a name that nobody has: 64 random bits."""
+    return secrets.token_hex(8)
+
+
+def new_secret() -> str:
+    """Return a secret of 256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
 @dataclass(frozen=True)
 class OpenIdProvider:
     """A provider of identities: its address, and what it knows this service by."""
@@ -72,8 +82,8 @@ class Settings:
     lease: float = 120.0
     open_id: OpenIdProvider | None = None
     clock: Callable[[], float] = time.time
-    new_id: Callable[[], str] = field(default=lambda: secrets.token_hex(8))
-    new_secret: Callable[[], str] = field(default=lambda: secrets.token_urlsafe(32))
+    new_id: Callable[[], str] = new_id
+    new_secret: Callable[[], str] = new_secret
 
     def __post_init__(self) -> None:
         for name in ("speed", "longest_work", "unstated_work", "lease"):

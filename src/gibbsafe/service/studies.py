@@ -147,9 +147,9 @@ def _require_within(name: str, table: Document, known: Document) -> None:
 def planned(study: JSON, settings: Settings) -> Plan:
     """Return the plan of a checked study: within what one request may cost in work, and refused in one line otherwise."""
     read = _read(study)
-    if read.draws > MOST_DRAWS:
-        raise Refusal(422, f"draws: at most {MOST_DRAWS:,} in one request")
     try:
+        if read.draws > MOST_DRAWS:
+            raise Refusal(422, f"draws: at most {MOST_DRAWS:,} in one request")
         if read.model().parameters > MOST_PARAMETERS:
             raise Refusal(422, f"columns: make more than {MOST_PARAMETERS} parameters, the most of one request")
         plan = read.plan()

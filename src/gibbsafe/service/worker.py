@@ -1,7 +1,7 @@
 """The worker: the one process that reads records. It takes jobs at whole slots, charges, samples, signs and stores.
 
-A charge comes before the first record is decoded, under a key that the ledger takes once. Whatever kills the worker, the job is then
-either not charged, and taken up again, or charged, and never sampled again: the ledger's key decides, not what the worker remembers.
+A charge comes before the first record is decoded, under a key that the ledger takes once. Whatever kills the worker, the job is
+then either not charged, and taken up again, or charged, and never sampled again: the ledger decides, not the worker's memory.
 Nothing that depends on records leaves it but the release: no duration, no size, no message, no log line.
 """
 
