@@ -18,13 +18,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from gibbsafe._version import __version__
 from gibbsafe.service.authority import Actor
+from gibbsafe.service.cookies import COOKIE
 from gibbsafe.service.desk import Desk
 from gibbsafe.service.refusals import Refusal
 from gibbsafe.service.views import Session
 from gibbsafe.service.web import words
 
 __all__ = [
-    "COOKIE",
     "Here",
     "PageRoute",
     "Posted",
@@ -36,12 +36,9 @@ __all__ = [
     "pages",
     "refused",
     "show",
-    "signed_in",
 ]
 
 HERE = Path(__file__).parent
-#: The session's cookie; over HTTPS its name binds it to this host.
-COOKIE = "desk_session"
 HEADINGS = {
     401: "Sign in",
     403: "Not yours to do",
@@ -183,15 +180,6 @@ def posted(here: Here, form: Annotated[FormData, Depends(form_of)]) -> Posted:
 
 
 Sent = Annotated[Posted, Depends(posted)]
-
-
-def signed_in(response: Response, session: Session, desk: Desk) -> Response:
-    """Let a browser keep a session: out of scripts' reach, for this site alone."""
-    kept = max(0, session.expires - desk.now())
-    response.set_cookie(
-        COOKIE, session.secret, max_age=kept, httponly=True, secure=desk.settings.secure, samesite="lax", path="/"
-    )
-    return response
 
 
 def moved(here: Visit | Request, path: str) -> Response:

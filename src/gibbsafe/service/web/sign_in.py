@@ -8,9 +8,10 @@ from fastapi import Depends, Request
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
+from gibbsafe.service.cookies import drop_session, give_session
 from gibbsafe.service.desk import Desk
 from gibbsafe.service.refusals import Refusal
-from gibbsafe.service.web.pages import COOKIE, Sent, form_of, local, moved, pages, show, signed_in
+from gibbsafe.service.web.pages import Sent, form_of, local, moved, pages, show
 
 __all__ = ["routes"]
 
@@ -40,7 +41,9 @@ def come_in(request: Request, form: Annotated[FormData, Depends(form_of)]) -> Re
         session = desk.log_in(token.strip())
     except Refusal as refusal:
         return _door(request, back, str(refusal), refusal.status)
-    return signed_in(moved(request, local(back)), session, desk)
+    response = moved(request, local(back))
+    give_session(response, session, desk.settings)
+    return response
 
 
 @routes.post("/sign-out")
@@ -48,5 +51,5 @@ def go_out(sent: Sent) -> Response:
     """End the session."""
     sent.desk.log_out(sent.session.secret)
     response = moved(sent, "/sign-in")
-    response.delete_cookie(COOKIE, path="/")
+    drop_session(response, sent.desk.settings)
     return response

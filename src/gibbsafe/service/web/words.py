@@ -180,5 +180,6 @@ def _end(value: object) -> str:
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    each.__name__: each for each in (brief, below, share, percent, fits, day, moment, duration, shortened, sentence, thousands, records)
+    each.__name__: each
+    for each in (brief, below, share, percent, fits, day, moment, duration, shortened, sentence, thousands, records)
 }
