@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 from sqlalchemy import select
 
 from gibbsafe._types import JSON
 from gibbsafe.errors import GibbsafeError
-from gibbsafe.models.capabilities import PredictsProbabilities
 from gibbsafe.release import Release
 from gibbsafe.report import render
+from gibbsafe.service.answers import predicted, summarised, synthesised
 from gibbsafe.service.authority import Actor
 from gibbsafe.service.previews import Previews
 from gibbsafe.service.refusals import Refusal
@@ -61,34 +60,23 @@ class Questions(Previews):
     # -- questions -----------------------------------------------------------------------------------------------
 
     def summary(self, actor: Actor, request_id: str, level: float = 0.9) -> Summary:
-        """Return mean and interval of every true parameter; where a release tells none, those of its draws."""
+        """Return what is known of every true parameter; where a release tells nothing of it, of its draws."""
         if not 0 < level < 1:
             raise Refusal(422, "level: must lie between 0 and 1")
-        release = _release(self._released(actor, "ask release", request_id))
         try:
-            found = release.interval(level)
-        except GibbsafeError as error:
-            return Summary(level, _of_draws(release, level), f"of the draws alone: {' '.join(str(error).split())[:300]}")
-        centre = (found.lower + found.upper) / 2
-        means = release.population().mean if release.tells_population else centre
-        rows = zip(found.names, np.asarray(means).tolist(), found.lower.tolist(), found.upper.tolist(), strict=True)
-        listed = tuple({"parameter": name, "mean": mean, "low": low, "high": high} for name, mean, low, high in rows)
-        return Summary(level, listed, "; ".join(found.assumptions))
+            return summarised(_release(self._released(actor, "ask release", request_id)), level)
+        except UNFIT as error:
+            raise Refusal(422, f"summary: {_reason(error)}") from None
 
     def predict(self, actor: Actor, request_id: str, rows: Sequence[JSON]) -> Prediction:
         """Return predictions for rows that somebody brought: column names and values, clipped as the data's were."""
         release = _release(self._released(actor, "ask release", request_id))
-        table = self._columns(rows)
-        model = release.plan.model
         try:
-            if isinstance(model, PredictsProbabilities):
-                chances, labels = release.predict_proba(table), getattr(model, "labels", None)
-                names = tuple(f"chance of {label}" for label in labels) if labels is not None else ("chance",)
-                return Prediction(names, tuple(map(tuple, np.asarray(chances).reshape(len(rows), -1).tolist())))
-            found = np.asarray(release.predict(table)).reshape(len(rows), -1)
+            return predicted(release, self._columns(rows))
+        except Refusal:
+            raise
         except UNFIT as error:
             raise Refusal(422, f"rows: {_reason(error)}") from None
-        return Prediction(tuple(f"prediction{k or ''}" for k in range(found.shape[1])), tuple(map(tuple, found.tolist())))
 
     def synthetic(self, actor: Actor, request_id: str, rows: int, features: Sequence[JSON] | None = None) -> SyntheticTable:
         """Return made-up rows from the release: whole records, or responses to features that somebody brought."""
@@ -97,13 +85,9 @@ class Questions(Previews):
             raise Refusal(422, f"rows: must be from 1 to {self.settings.largest_rows:,}")
         given = None if features is None else self._columns(features)
         try:
-            made = release.simulate(rows, given)
+            return synthesised(release, rows, given)
         except UNFIT as error:
             raise Refusal(422, f"synthetic: {_reason(error)}") from None
-        values = np.asarray(made.rows)
-        values = values.reshape(len(values), -1)
-        names = tuple(f"column {k + 1}" for k in range(values.shape[1]))
-        return SyntheticTable(names, tuple(map(tuple, values.tolist())), made.note)
 
     def _columns(self, rows: Sequence[JSON]) -> dict[str, Any]:
         """Return rows of names and values as columns."""
@@ -121,16 +105,6 @@ class Questions(Previews):
             if self._request_view(row).state != "released":
                 raise Refusal(409, NOT_YET)
             return str(connection.execute(select(results.c.release).where(results.c.request_id == request_id)).scalar_one())
-
-
-def _of_draws(release: Release, level: float) -> tuple[JSON, ...]:
-    low, high = np.quantile(release.draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    means, several = release.draws.mean(axis=0), len(release.draws) > 1
-    rows = zip(release.parameters, means.tolist(), low.tolist(), high.tolist(), strict=True)
-    return tuple(
-        {"parameter": name, "mean": mean, "low": left if several else None, "high": right if several else None}
-        for name, mean, left, right in rows
-    )
 
 
 def _reason(error: Exception) -> str:
