@@ -104,7 +104,7 @@ def question(analyst, folder):
     before = page.locator("#summary table").inner_text()
     page.get_by_label("Intervals that hold the true value").select_option("0.99")
     page.wait_for_function("before => document.querySelector('#summary table').innerText !== before", arg=before)
-    page.get_by_label("radius").fill("12")
+    page.get_by_role("textbox", name="radius").fill("12")
     page.get_by_role("button", name="Predict", exact=True).click()
     page.get_by_text("chance of yes").wait_for()
     analyst.look("answers")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -128,12 +128,16 @@ def visit(request: Request) -> Visit:
 Here = Annotated[Visit, Depends(visit)]
 
 
-async def form_of(request: Request) -> FormData:
-    """Return the fields of a form; the middleware has refused what is too large."""
+async def form_of(request: Request) -> AsyncIterator[FormData]:
+    """Yield the fields of a form, and close its files afterwards; what is too large does not come here."""
     try:
-        return await request.form(max_files=1, max_fields=1000)
+        form = await request.form(max_files=1, max_fields=1000)
     except Exception:  # whatever a hostile body makes of the parser
         raise Refusal(422, "form: cannot be read; load the page again") from None
+    try:
+        yield form
+    finally:
+        await form.close()
 
 
 @dataclass(frozen=True)
