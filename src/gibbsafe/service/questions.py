@@ -63,18 +63,18 @@ class Questions(Previews):
         """Return what is known of every true parameter; where a release tells nothing of it, of its draws."""
         if not 0 < level < 1:
             raise Refusal(422, "level: must lie between 0 and 1")
+        release = _release(self._released(actor, "ask release", request_id))
         try:
-            return summarised(_release(self._released(actor, "ask release", request_id)), level)
+            return summarised(release, level)
         except UNFIT as error:
             raise Refusal(422, f"summary: {_reason(error)}") from None
 
     def predict(self, actor: Actor, request_id: str, rows: Sequence[JSON]) -> Prediction:
         """Return predictions for rows that somebody brought: column names and values, clipped as the data's were."""
         release = _release(self._released(actor, "ask release", request_id))
+        table = self._columns(rows)
         try:
-            return predicted(release, self._columns(rows))
-        except Refusal:
-            raise
+            return predicted(release, table)
         except UNFIT as error:
             raise Refusal(422, f"rows: {_reason(error)}") from None
 

@@ -9,6 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from gibbsafe._types import JSON
+from gibbsafe.service.authority import reach
 from gibbsafe.service.refusals import Refusal
 from gibbsafe.service.views import Choice, Choices, ColumnChoice, Dataset, Preview
 from gibbsafe.service.web.bars import bars
@@ -152,8 +153,7 @@ class _Asking:
 
     @classmethod
     def of(cls, here: Visit, dataset_id: str, *, by_study: bool) -> _Asking:
-        if not here.actor.has("analyst"):
-            raise Refusal(403, "submit request: needs the role analyst; ask the operator")
+        reach(here.actor, "submit request")
         dataset = here.desk.dataset(here.actor, dataset_id)
         return cls(here, dataset, questions_of(here.desk.choices(here.actor, dataset_id)), by_study)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from gibbsafe.service.authority import reach
 from gibbsafe.service.refusals import Refusal
 from gibbsafe.service.studies import parse_study
 from gibbsafe.service.views import Dataset, Policy
@@ -21,14 +22,14 @@ BLANK |= {"analyst_share": "100", "automatic_epsilon": ""}
 @routes.get("/datasets/new")
 def blank(here: Here) -> Response:
     """Show the form for a new data set."""
-    if not here.actor.has("owner"):
-        raise Refusal(403, "register dataset: needs the role owner; ask the operator")
+    reach(here.actor, "register dataset")
     return here.show("register.html", form=BLANK)
 
 
 @routes.post("/datasets/new")
 def register(sent: Sent) -> Response:
     """Register a data set, or say in place what is missing."""
+    reach(sent.actor, "register dataset")
     form = {name: sent.text(name) for name in BLANK}
     try:
         form["study"] = sent.file("study_file") or form["study"]
@@ -45,8 +46,6 @@ def register(sent: Sent) -> Response:
             policy=_policy(sent),
         )
     except Refusal as refusal:
-        if refusal.status == 403:
-            raise
         return sent.show("register.html", refusal.status, form=form, refusal=str(refusal))
     return moved(sent, f"/datasets/{made.id}")
 
@@ -85,6 +84,7 @@ def dataset(here: Here, dataset_id: str) -> Response:
 @routes.post("/datasets/{dataset_id}/policy")
 def limit(sent: Sent, dataset_id: str) -> Response:
     """Change what its owner allows."""
+    reach(sent.actor, "set policy")
     try:
         sent.desk.set_policy(sent.actor, dataset_id, _policy(sent))
     except Refusal as refusal:
