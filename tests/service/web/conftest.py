@@ -18,17 +18,21 @@ class Somebody:
         return self.client.post(path, data={"csrf": self.csrf if csrf is None else csrf, **fields}, files=files, headers=headers)
 
 
+@pytest.fixture(scope="session")
+def application(filled):
+    """The application of the filled desk."""
+    from gibbsafe.service.application import create_app
+
+    return create_app(filled.settings, filled.desk)
+
+
 @pytest.fixture
-def visit(filled):
+def visit(filled, application):
     """Sign somebody of the filled desk in, as their browser would."""
     from starlette.testclient import TestClient
 
-    from gibbsafe.service.application import create_app
-
-    app = create_app(filled.settings, filled.desk)
-
     def come_in(name=None):
-        client = TestClient(app, follow_redirects=False, raise_server_exceptions=True)
+        client = TestClient(application, follow_redirects=False, raise_server_exceptions=True)
         if name is None:
             return Somebody(client, "")
         assert client.post("/sign-in", data={"token": filled.tokens[name]}).status_code == 303

@@ -85,7 +85,7 @@ def test_a_preview_shows_what_a_choice_buys_and_spends_nothing(place, visit, fil
         ({"columns": ["benign"]}, "Columns: choose at least one to explain it by"),
         ({"columns": ["shoe size"]}, "the data set declares none of this name"),
         ({"model": "Oracle"}, "Question: choose one of the list"),
-        ({"target": "radius"}, "Study: model LogisticRegression"),
+        ({"target": "radius"}, "Study: "),
     ],
 )
 def test_what_is_wrong_is_said_in_place(changed, words, place, visit):
