@@ -33,7 +33,8 @@ def client(filled):
 
     from gibbsafe.service.application import create_app
 
-    return TestClient(create_app(filled.settings, filled.desk), raise_server_exceptions=False)
+    with TestClient(create_app(filled.settings, filled.desk), raise_server_exceptions=False) as made:
+        yield made
 
 
 @pytest.fixture

@@ -131,7 +131,15 @@ def test_nobody_comes_in_without_a_good_token(world, client):
     world.clock.time += 86_400
     for method, route in MAY:
         path = "/api/v1" + place(world, route, "owner", True)
-        for header in ("", "Bearer ", "Bearer x", "Basic x", f"Bearer {gone}", f"Bearer {left}", f"Bearer {world.tokens['oscar']}"):
+        for header in (
+            "",
+            "Bearer ",
+            "Bearer x",
+            "Basic x",
+            f"Bearer {gone}",
+            f"Bearer {left}",
+            f"Bearer {world.tokens['oscar']}",
+        ):
             answer = client.request(method, path, headers={"authorization": header}, json=body_of(world, (method, route)))
             assert answer.status_code == 401, (method, route, header)
 

@@ -31,8 +31,10 @@ HELD = ("claimed", "charged")
 class Clerk:
     """What has to happen while a worker samples, at times that do not depend on how long it does."""
 
-    def __init__(self, settings: Settings, store: Store, name: str, holding: set[str]) -> None:
-        self.settings, self.store, self.name, self.holding = settings, store, name, holding
+    def __init__(
+        self, settings: Settings, store: Store, name: str, holding: set[str], pause_at: Callable[[str], None] = lambda step: None
+    ) -> None:
+        self.settings, self.store, self.name, self.holding, self.pause_at = settings, store, name, holding, pause_at
 
     def run(self, stop: threading.Event, alone: bool = False) -> None:
         """Do everything once a slot, on the slot, until ``stop`` is set. If it is ``alone``, all others are dead."""
@@ -72,7 +74,9 @@ class Clerk:
             with self.store.reading() as connection:
                 text = connection.execute(select(results.c.release).where(results.c.request_id == job.request_id)).scalar_one()
                 account = self._account(connection, job.id)
+            self.pause_at("settle")
             self._settle(account, Release.from_dict(json.loads(text)), f"{KEY}{job.request_id}")
+            self.pause_at("settled")
             with self.store.writing() as connection:
                 mine = jobs.c.id == job.id, jobs.c.state == "stored"
                 shown = max(job.shown, slot_after(self.settings.clock(), self.settings))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
+import hmac
+import os
 from pathlib import Path
 
 from gibbsafe.data.census import Unit
@@ -13,7 +15,7 @@ from gibbsafe.privacy import Adjacency
 from gibbsafe.service.settings import Settings
 from gibbsafe.study import Study
 
-__all__ = ["FileRefusal", "fingerprint", "look", "resolved"]
+__all__ = ["FileRefusal", "fingerprint", "look", "resolved", "worker_secret"]
 
 
 class FileRefusal(GibbsafeError):  # noqa: N818 - the house's word for it
@@ -32,13 +34,29 @@ def resolved(source: str, settings: Settings) -> Path:
     return path
 
 
-def fingerprint(path: Path) -> str:
-    """Return the SHA-256 of a file: compared with the one of its registration, and shown to nobody."""
+def fingerprint(path: Path, secret: bytes) -> str:
+    """Return a file's HMAC: compared with the one of its registration. Whoever sees it but not the secret can test no guess."""
+    made = hmac.new(secret, digestmod="sha256")
     try:
         with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            while piece := file.read(2**20):
+                made.update(piece)
     except OSError:
         raise FileRefusal("its file cannot be read; nothing was charged") from None
+    return made.hexdigest()
+
+
+def worker_secret(settings: Settings) -> bytes:
+    """Return the secret of fingerprints, a file beside the signing key that the first worker makes."""
+    place = Path(f"{settings.key}.secret")
+    with contextlib.suppress(FileExistsError):
+        handle = os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(os.urandom(32))
+    found = place.read_bytes()
+    if len(found) != 32:
+        raise GibbsafeError(f"{place}: is not a worker's secret; restore it from a backup, or register data sets anew")
+    return found
 
 
 def look(path: Path, study: Study) -> None:

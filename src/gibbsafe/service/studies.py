@@ -184,7 +184,7 @@ def choices(dataset: Document) -> Choices:
         levels, bounds = _levels(table), table.get("bounds")
         ends = None if bounds is None else (bounds[0], bounds[1])
         listed.append(ColumnChoice(name, _kind(table), ends, None if levels is None else tuple(levels), dict(table)))
-    return Choices(tuple(listed), tuple(MODELS_OFFERED.items()), ("posterior", "estimate"))
+    return Choices(tuple(listed), dict(MODELS_OFFERED), ("posterior", "estimate"))
 
 
 def wizard_study(choice: Choice, dataset: Document) -> JSON:

@@ -52,7 +52,7 @@ sessions = Table(
     Column("expires", BigInteger, nullable=False),
 )
 
-#: ``fingerprint`` is the SHA-256 of the file, which the worker keeps; it is shown to nobody.
+#: ``fingerprint`` is a keyed hash of the file, whose key is the worker's; it is shown to nobody.
 datasets = Table(
     "desk_datasets",
     metadata,

@@ -110,7 +110,7 @@ class ColumnChoice:
 
     name: str
     kind: str
-    bounds: tuple[float, float] | None
+    bounds: tuple[Any, ...] | None
     levels: tuple[Any, ...] | None
     declared: JSON
 
@@ -120,7 +120,7 @@ class Choices:
     """What a wizard offers of a data set: columns, and per model which kinds of target it takes ('' for none)."""
 
     columns: tuple[ColumnChoice, ...]
-    models: tuple[tuple[str, tuple[str, ...]], ...]
+    models: dict[str, tuple[str, ...]]
     purposes: tuple[str, ...]
 
 
@@ -165,7 +165,7 @@ class Preview:
     """
 
     study: JSON
-    plan: tuple[tuple[str, str], ...]
+    plan: tuple[tuple[str, ...], ...]
     plan_sha256: str
     epsilon: float
     delta: float
@@ -192,7 +192,7 @@ class Request:
     analyst: str
     purpose: str
     study: JSON
-    plan: tuple[tuple[str, str], ...]
+    plan: tuple[tuple[str, ...], ...]
     plan_sha256: str
     epsilon: float
     delta: float

@@ -24,7 +24,7 @@ from gibbsafe.planning import Plan
 from gibbsafe.release.signing import key_id, read_private, sign
 from gibbsafe.service.books import KEY
 from gibbsafe.service.clerk import Clerk
-from gibbsafe.service.files import FileRefusal, fingerprint, look, resolved
+from gibbsafe.service.files import FileRefusal, fingerprint, look, resolved, worker_secret
 from gibbsafe.service.locks import sole_worker
 from gibbsafe.service.queue import claim_job, slot_after
 from gibbsafe.service.refusals import Refusal
@@ -54,10 +54,10 @@ class Worker:
     def __init__(self, settings: Settings, pause_at: Callable[[str], None] = lambda step: None) -> None:
         self.settings, self.pause_at = settings, pause_at
         self.store, self.name = Store(settings.database), settings.new_id()
-        self.private = read_private(settings.key)
+        self.secret, self.private = worker_secret(settings), read_private(settings.key)
         self.signer = key_id(self.private.public_key())
         self.holding: set[str] = set()
-        self.clerk = Clerk(settings, self.store, self.name, self.holding)
+        self.clerk = Clerk(settings, self.store, self.name, self.holding, pause_at)
 
     def run(self, stop: threading.Event) -> None:
         """Work at every slot until ``stop`` is set. A clerk of its own publishes and gives signs of life meanwhile."""
@@ -100,7 +100,7 @@ class Worker:
         try:
             path = resolved(job.source, self.settings)
             look(path, Study.from_dict(json.loads(job.declared)))
-            found = fingerprint(path)
+            found = fingerprint(path, self.secret)
         except FileRefusal as refusal:
             note, state = str(refusal), "unreadable"
         with self.store.writing() as connection:
@@ -139,7 +139,7 @@ class Worker:
         plan, study = self._plan(job)
         try:
             path = resolved(job.source, self.settings)
-            if job.fingerprint is None or fingerprint(path) != job.fingerprint:
+            if job.fingerprint is None or fingerprint(path, self.secret) != job.fingerprint:
                 raise FileRefusal("its file is not the one that was registered; nothing was charged, ask its owner")
             look(path, study)
         except FileRefusal as refusal:
