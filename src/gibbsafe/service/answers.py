@@ -11,6 +11,7 @@ from gibbsafe.domains.encoding import Design
 from gibbsafe.models.capabilities import PredictsOutcomes, PredictsProbabilities
 from gibbsafe.models.linear.predictor import LinearModel
 from gibbsafe.population import overview
+from gibbsafe.randomness import secure_generator
 from gibbsafe.release import Release
 from gibbsafe.service.views import Prediction, Summary, SyntheticTable
 from gibbsafe.study.shapes import made_up_columns
@@ -81,7 +82,7 @@ def synthesised(release: Release, rows: int, features: JSON | None = None) -> Sy
     model, note = release.plan.model, ""
     if isinstance(model, LinearModel) and model.columns is not None:
         if features is None:
-            features = made_up_columns(model.columns, rows, np.random.default_rng())
+            features = made_up_columns(model.columns, rows, secure_generator())
             note = "features are made up evenly over what is declared; the response to them is the release's"
         domain = model.domain
         assert isinstance(domain, Design)

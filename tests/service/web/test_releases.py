@@ -28,13 +28,13 @@ def test_what_is_downloaded_is_what_was_released(place, visit, tmp_path, filled)
 
 def test_a_row_is_predicted_in_the_page_and_as_a_piece_of_it(place, visit):
     analyst = visit("ana")
-    row = {"x-radius": "12", "x-texture": "0.5"}
+    row = {"x0": "12", "x1": "0.5"}
     whole, piece = (analyst.send(f"{place}/predict", headers=headers, **row).text for headers in ({}, {"HX-Request": "true"}))
     assert "<html" in whole
     assert "<html" not in piece
     for text in (whole, piece):
         assert "chance of yes" in text
-    wrong = analyst.send(f"{place}/predict", **{"x-radius": "large", "x-texture": "0.5"})
+    wrong = analyst.send(f"{place}/predict", **{"x0": "large", "x1": "0.5"})
     assert "Radius: must be a number (5 to 30)." in wrong.text
 
 

@@ -183,7 +183,7 @@ def predict(sent: Sent, request_id: str) -> Response:
     columns = _features(request)
     shown: JSON = {"prediction": None, "wrong_row": ""}
     try:
-        row = _row({each.name: sent.text(f"x-{each.name}") for each in columns}, columns)
+        row = _row({each.name: sent.text(f"x{k}") for k, each in enumerate(columns)}, columns)
         shown["prediction"] = _told(sent.desk.predict(sent.actor, request_id, [row]))
     except Refusal as refusal:
         if refusal.status in (403, 404, 409):
