@@ -77,16 +77,27 @@ def below(value: float) -> str:
 def share(value: float | None) -> str:
     """Return a share in percent; never 0 % of something, nor 100 % of less.
 
-    >>> share(0.1234), share(0.00001), share(0.0), share(0.99999)
-    ('12 %', 'under 0.1 %', '0 %', 'over 99.9 %')
+    >>> share(0.1234), share(0.00001), share(0.0), share(0.997)
+    ('12 %', 'under 0.1 %', '0 %', 'over 99 %')
     """
     if value is None:
         return "–"
     if 0 < value < 0.001:
         return "under 0.1 %"
-    if 0.999 < value < 1:
-        return "over 99.9 %"
+    if 0.995 <= value < 1:
+        return "over 99 %"
     return f"{100 * value:.0f} %" if value >= 0.0995 or value == 0 else f"{100 * value:.1f} %"
+
+
+def chance(value: float | None) -> str:
+    """Return a probability that was counted over a thousand draws: none of them is not never.
+
+    >>> chance(0.0), chance(0.8231), chance(1.0)
+    ('under 0.1 %', '82.3 %', 'over 99.9 %')
+    """
+    if value is None:
+        return "–"
+    return "under 0.1 %" if value < 0.001 else "over 99.9 %" if value > 0.999 else f"{100 * value:.1f} %"
 
 
 def percent(value: float | None) -> str:
@@ -181,5 +192,5 @@ def _end(value: object) -> str:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     each.__name__: each
-    for each in (brief, below, share, percent, fits, day, moment, duration, shortened, sentence, thousands, records)
+    for each in (brief, below, share, percent, chance, fits, day, moment, duration, shortened, sentence, thousands, records)
 }
