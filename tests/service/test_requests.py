@@ -54,7 +54,8 @@ def test_a_study_outside_of_what_is_declared_is_refused_in_one_line(filled, case
     with pytest.raises(Refusal) as refused:
         filled.desk.preview(filled.actor("ana"), filled.ids["dataset of olga"], study)
     assert refused.value.status in (413, 422)
-    assert "\n" not in str(refused.value) and len(str(refused.value)) < 700
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 700
     assert told is None or told in str(refused.value)
 
 
@@ -62,9 +63,12 @@ def test_a_study_within_it_is_planned_priced_and_rehearsed(filled):
     narrow = changed(columns={"radius": {"bounds": [6, 20]}}, purpose="estimate", budget={"epsilon": 0.6, "delta": 1e-6})
     seen = filled.desk.preview(filled.actor("ana"), filled.ids["dataset of olga"], {k: v for k, v in narrow.items() if k != "n"})
     assert seen.study["n"] == STUDY["n"]
-    assert seen.quote.fits >= 1 and 0 < seen.quote.shares["main"] < 1
-    assert seen.rehearsal is not None and seen.rehearsal["loss"]["name"] == "log-loss"
-    assert seen.widths and all(width > 0 for width in seen.widths.values())
+    assert seen.quote.fits >= 1
+    assert 0 < seen.quote.shares["main"] < 1
+    assert seen.rehearsal is not None
+    assert seen.rehearsal["loss"]["name"] == "log-loss"
+    assert seen.widths
+    assert all(width > 0 for width in seen.widths.values())
     assert 0.5 < seen.attack["right_guesses"] < 1
 
 
@@ -117,7 +121,8 @@ def test_a_second_submission_is_the_first_one_again(world):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(set(found)) == 1 and len(found) == 4
+    assert len(set(found)) == 1
+    assert len(found) == 4
 
 
 def test_an_answer_is_given_once_and_to_what_was_seen(world):
@@ -229,6 +234,7 @@ def test_data_lie_where_the_operator_allows(filled, source, told):
 def test_a_file_url_is_a_path(world):
     place = (world.folder / "data" / "table.csv").as_uri()
     made = world.desk.register_dataset(world.actor("olga"), name="by url", source=place, study=STUDY, epsilon=1.0, delta=1e-6)
-    assert made.source == str(world.folder / "data" / "table.csv") and made.state == "new"
+    assert made.source == str(world.folder / "data" / "table.csv")
+    assert made.state == "new"
     with pytest.raises(Refusal, match="another data set has it"):
         world.desk.register_dataset(world.actor("oscar"), name="by url", source=place, study=STUDY, epsilon=1.0, delta=1e-6)
