@@ -44,7 +44,7 @@ BAD = {
     "not a number": (changed(budget={"epsilon": float("nan"), "delta": 1e-6}), "finite number"),
     "a surrogate": (changed(title="\ud800"), "no text"),
     "no table at all": ([1, 2], "table of keys"),
-    "too deep": (changed(title=[[[[[[[]]]]]]] * 1), None),
+    "a title that is none": (changed(title=[[]]), "title"),
 }
 
 
@@ -96,14 +96,10 @@ def test_every_model_that_the_wizard_offers_can_be_planned(filled):
     }  # fmt: skip
     targets = {"two": "t", "several": "c", "number": "b", "": None}
     for model, kinds in MODELS_OFFERED.items():
-        choice = Choice(
-            model, ("a", "b") if kinds != ("number",) else ("a",), targets[kinds[0]], 1.0, 1e-6, options=OPTIONS.get(model, {})
-        )
+        columns = ("a",) if kinds == ("number",) else ("a", "b")
+        choice = Choice(model, columns, targets[kinds[0]], 1.0, 1e-6)
         study = wizard_study(choice, public)
         assert planned({**study, "n": 500, "adjacency": "replace-one"}, filled.settings).model.name == model
-
-
-OPTIONS = {"SoftQuantileRegression": {}, "CountRegression": {}}
 
 
 def test_a_second_submission_is_the_first_one_again(world):
@@ -155,7 +151,7 @@ def test_a_plan_that_this_version_would_not_make_is_outdated(world):
 def test_a_policy_that_changed_holds_for_what_is_pending(world):
     olga, asked = world.actor("olga"), world.ids["request of olga"]
     world.desk.set_policy(olga, world.ids["dataset of olga"], Policy(0.1))
-    with pytest.raises(Refusal, match="may have 0.1 at most"):
+    with pytest.raises(Refusal, match=r"may have 0\.1 at most"):
         world.desk.approve(olga, asked, world.desk.request(olga, asked).plan_sha256)
 
 
@@ -221,7 +217,7 @@ def test_no_analyst_fills_the_queue(world):
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ("table.csv", "absolute path"), ("/etc/passwd", "none of the folders"), ("http://elsewhere/table.csv", "path on the worker"),
+        ("table.csv", "absolute path"), ("/etc/passwd", "none of the folders"), ("http://elsewhere/t.csv", "path on the worker"),
         ("file://other/table.csv", "path on the worker"), ("{data}/../../secret.csv", "without '..'"), ("", "is missing"),
     ],
 )  # fmt: skip

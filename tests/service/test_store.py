@@ -36,7 +36,7 @@ class Broken:
     def connect(self):
         self.left -= 1
         if self.left < 0:
-            raise OperationalError("SELECT secret", {}, Exception("server closed the connection at 10.0.0.7"))
+            raise OperationalError("SELECT hidden", {}, Exception("server closed the connection at 10.0.0.7"))
         return self.engine.connect()
 
     def dispose(self):
@@ -55,8 +55,7 @@ def test_a_database_that_goes_away_is_told_in_one_line(world, client, at):
             name = {"owner": "olga", "analyst": "ana", "auditor": "uma", "operator": "otto"}[role]
             answer = client.request(cell[0], path, headers=world.header(name), json=body_of(world, cell))
             assert answer.status_code in (200, 201, 409, 422, 503), (cell, answer.text)
-            assert "secret" not in answer.text
-            assert "10.0.0.7" not in answer.text
+            assert not any(each in answer.text for each in ("SELECT", "10.0.0.7"))
             told += answer.status_code == 503
     finally:
         world.desk.store.__dict__["engine"] = whole
