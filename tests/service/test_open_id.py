@@ -11,8 +11,9 @@ import pytest
 
 pytest.importorskip("fastapi")
 pytest.importorskip("authlib")
-joserfc_jwt = pytest.importorskip("joserfc.jwt")
+pytest.importorskip("joserfc")
 
+from joserfc import jwt
 from joserfc.jwk import RSAKey
 from starlette.testclient import TestClient
 
@@ -53,7 +54,7 @@ class Provider(BaseHTTPRequestHandler):
         claims = {"iss": server.issuer, "sub": "subject-7", "aud": "desk", "iat": now, "exp": now + 60, "nonce": server.nonce}
         claims |= server.changed
         key = server.other if server.forged else server.key
-        token = joserfc_jwt.encode({"alg": "RS256", "kid": "1"}, claims, key)
+        token = jwt.encode({"alg": "RS256", "kid": "1"}, claims, key)
         self.answer({"access_token": "a", "token_type": "Bearer", "expires_in": 60, "id_token": token})
 
 

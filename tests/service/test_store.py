@@ -57,6 +57,8 @@ def test_a_database_that_goes_away_is_told_in_one_line(world, client, at):
             assert answer.status_code in (200, 201, 409, 422, 503), (cell, answer.text)
             assert not any(each in answer.text for each in ("SELECT", "10.0.0.7"))
             told += answer.status_code == 503
+            world.desk.store.__dict__["engine"] = whole
+            world.restore() if cell[0] != "GET" else None
     finally:
         world.desk.store.__dict__["engine"] = whole
     assert told >= (len(MAY) if at == 0 else 10)
