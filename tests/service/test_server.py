@@ -65,7 +65,7 @@ def test_from_the_first_command_to_a_verified_release(installed, run):
     process, url = start(folder, database)
     try:
         olga, ana = Desk(url, tokens["olga"]), Desk(url, tokens["ana"])
-        patiently(lambda: olga.me())
+        patiently(olga.me)
         made = olga.register("tumours", str(folder / "data" / "table.csv"), STUDY, epsilon=3.0, delta=1e-6)
         patiently(lambda: olga.datasets()[0]["state"] == "ready")
         asked = ana.submit(made["id"], STUDY, "to see", key="1")
