@@ -1,7 +1,7 @@
 """The whole flow on two data sets that differ in one record, with everything that is said, logged and stored kept.
 
-What the sampler drew is replaced by one fixed draw after it has drawn: all else must then be the same to the last byte, hashes and
-signatures included. Time, ids and secrets are those of the test's world.
+What the sampler drew is replaced by one fixed draw after it has drawn: all else must then be the same to the last byte, hashes
+and signatures included. Time, ids and secrets are those of the test's world.
 """
 
 from __future__ import annotations

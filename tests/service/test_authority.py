@@ -151,4 +151,5 @@ def test_what_is_not_in_the_rules_nobody_may():
     with pytest.raises(Refusal) as refused:
         decide(Actor("1", "x"), "list users")
     assert refused.value.status == 403
-    assert "operator" not in RULES["read release"] and "operator" not in RULES["read ledger"]
+    assert "operator" not in RULES["read release"]
+    assert "operator" not in RULES["read ledger"]

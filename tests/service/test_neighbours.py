@@ -1,4 +1,4 @@
-"""Indistinguishability: neighbouring data sets give the same answers, logs and stored rows, byte by byte, except for the draws."""
+"""Indistinguishability: neighbouring data sets give the same answers, logs and stored rows, byte by byte, but for the draws."""
 
 from pathlib import Path
 

@@ -79,7 +79,8 @@ def test_a_worker_that_slept_after_its_charge_releases_nothing(world):
 def test_results_appear_when_they_are_due_and_late_ones_whole_slots_later(world):
     asked, slot = approved(world), world.settings.slot
     start = asked.due - slot
-    assert start % slot == 0 and asked.due % slot == 0
+    assert start % slot == 0
+    assert asked.due % slot == 0
     world.clock.time = start - 1.0
     assert not world.worker.step()
     world.clock.time = float(start)
@@ -107,7 +108,8 @@ def test_times_of_the_queue_follow_from_stated_work_alone(world):
     first = approved(world)
     more = world.desk.submit(world.actor("ana"), world.ids["dataset of olga"], STUDY | {"draws": 3}, "more")
     second = world.desk.approve(world.actor("olga"), more.id, more.plan_sha256)
-    assert second.due > first.due and (second.due - first.due) % world.settings.slot == 0
+    assert second.due > first.due
+    assert (second.due - first.due) % world.settings.slot == 0
 
 
 @pytest.mark.parametrize("what", ["vanished", "changed", "shorter", "outside", "no column"])
@@ -134,7 +136,8 @@ def test_a_file_that_is_not_the_registered_one_charges_nothing(world, what, tmp_
             pass
         world.clock.time += world.settings.slot
         seen = world.desk.request(world.actor("ana"), asked.id)
-        assert seen.state == "failed" and "nothing was charged" in seen.note
+        assert seen.state == "failed"
+        assert "nothing was charged" in seen.note
         assert account(world).status()["charges"] == before
     finally:
         path.unlink(missing_ok=True)
@@ -154,8 +157,10 @@ def test_what_fails_after_the_charge_says_nothing_of_why(world, monkeypatch, cap
         world.worker.step()
     world.clock.time += world.settings.slot
     seen = world.desk.request(world.actor("ana"), asked.id)
-    assert seen.state == "failed" and "charge, which stands" in seen.note
-    assert "17.331733" not in seen.note + caplog.text and "strange" not in caplog.text
+    assert seen.state == "failed"
+    assert "charge, which stands" in seen.note
+    assert "17.331733" not in seen.note + caplog.text
+    assert "strange" not in caplog.text
     assert outcome(world.settings, account(world).name, [asked.id], world.desk, world.actor("ana")) == {asked.id: "lost"}
 
 
@@ -195,7 +200,8 @@ def test_a_data_set_whose_file_is_wrong_is_never_ready(empty):
     empty.clock.time += 60
     empty.worker.step()
     seen = empty.desk.dataset(owner, made.id)
-    assert seen.state == "unreadable" and "not there" in seen.note
+    assert seen.state == "unreadable"
+    assert "not there" in seen.note
     assert empty.desk.dataset(empty.actor("ana"), made.id).note == ""
     with pytest.raises(Refusal, match="cannot be read"):
         empty.desk.submit(empty.actor("ana"), made.id, STUDY, "to see")

@@ -6,6 +6,7 @@ import logging
 import multiprocessing
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
@@ -27,6 +28,14 @@ def run_worker(settings: Settings) -> None:
     stop = threading.Event()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda number, frame: stop.set())
+    parent = multiprocessing.parent_process()
+    if parent is not None:  # a worker that a server started ends with it, however that ended
+
+        def outlived() -> None:
+            parent.join()
+            stop.set()
+
+        threading.Thread(target=outlived, daemon=True).start()
     Worker(settings).run(stop)
 
 
@@ -57,11 +66,14 @@ def serve(
     if worker:
         process = multiprocessing.get_context("spawn").Process(target=run_worker, args=(settings,), name="gibbsafe-worker")
         process.start()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))  # which the server raises again when it has closed
     config = uvicorn.Config(app, access_log=False, log_level="warning", server_header=False, timeout_keep_alive=30)
     try:
         if ready is not None:
             ready()
         uvicorn.Server(config).run(sockets=[at])
+    except KeyboardInterrupt:
+        pass
     finally:
         if process is not None:
             process.terminate()

@@ -76,6 +76,8 @@ def declared(document: object) -> JSON:
     for name, table in _tables(study):
         if isinstance(table, dict) and "levels_file" in table:
             raise Refusal(422, f"column {name!r}, levels_file: the desk reads no file for a study; write levels = [...]")
+    if not isinstance(study.get("title", ""), str):
+        raise Refusal(422, "title: must be a text")
     if is_estimated(study):
         raise Refusal(422, "budget: an estimated one proves nothing; write epsilon and delta alone")
     _read(study)
