@@ -21,7 +21,7 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 #: Cases, and kills, that are carried out and kept together.
 CASES, KILLS = 500, 20
@@ -29,11 +29,10 @@ CASES, KILLS = 500, 20
 
 def shapes(unit: tuple[int, int], seed: int) -> tuple[Counter, int]:
     """Return how often each status was answered; anything wrong ends the audit."""
-    from service.shapes import attack
-    from service.test_shapes import logged, stored
-    from service.world import CANARIES, build, fill
-
     from gibbsafe.service.application import create_app
+    from tests.service.shapes import attack
+    from tests.service.test_shapes import logged, stored
+    from tests.service.world import CANARIES, build, fill
 
     number, cases = unit
     with tempfile.TemporaryDirectory() as folder, logged() as log:
@@ -48,8 +47,8 @@ def shapes(unit: tuple[int, int], seed: int) -> tuple[Counter, int]:
 
 def kills(unit: tuple[int, int], seed: int) -> Counter:
     """Kill a worker again and again, at steps and at moments; return what became of the requests and where it died."""
-    from service.killing import STEPS, afterwards, kill_at, outcome
-    from service.world import STUDY, build, register
+    from tests.service.killing import STEPS, afterwards, kill_at, outcome
+    from tests.service.world import STUDY, build, register
 
     number, times = unit
     rng = random.Random(seed + number)
@@ -98,7 +97,7 @@ def kill_at_moment(settings: object, seconds: float) -> bool:
 
 def neighbours(row: str) -> bool:
     """Return whether a neighbouring data set gave the same bytes."""
-    from service.neighbours import HOSTILE, transcript
+    from tests.service.neighbours import HOSTILE, transcript
 
     with tempfile.TemporaryDirectory() as folder:
         transcript(Path(folder))  # what is logged once, when packages are first used, is logged here
@@ -109,8 +108,9 @@ def main() -> None:
     """Run the audit and write its report."""
     from arguments import arguments, finish
     from parts import Part, chunks
-    from service.neighbours import HOSTILE
     from service_load import load
+
+    from tests.service.neighbours import HOSTILE
 
     warnings.simplefilter("ignore")
     options = arguments(__doc__, {"cases": (20_000, 500), "kills": (200, 20), "seconds": (60, 10)})
@@ -130,21 +130,22 @@ def main() -> None:
         "",
         f"`{options.command}`",
         "",
-        f"**Shapes.** {sum(each[1] for each in answered if each):,} cases of schemathesis over every operation of the API, good and bad, as",
-        "everybody and nobody, about objects that exist and others: no server error, no answer of another shape than documented, and",
-        "none of the canary values of the data in any byte sent, logged or stored outside the data.",
+        f"**Shapes.** {sum(each[1] for each in answered if each):,} cases of schemathesis over every operation of the API,",
+        "good and bad, as everybody and nobody, about objects that exist and others: no server error, no answer of another shape",
+        "than documented, and none of the canary values of the data in any byte sent, logged or stored outside the data.",
         "",
         "| status | answers |",
         "|---|---|",
         *(f"| {status} | {count:,} |" for status, count in sorted(statuses.items())),
         "",
-        f"**Kills.** {told['killed at a step']} workers were killed at a named step and {told['killed at a moment']} at a random moment "
-        f"({told['ended before']} had ended before).",
-        f"Of their requests {told['released']} were released, each with one charge; {told['lost']} are charged and unreleased, and were",
-        f"never sampled again; {told['uncharged']} failed uncharged. None was released twice, none uncharged.",
+        f"**Kills.** {told['killed at a step']} workers were killed at a named step and {told['killed at a moment']} at a random",
+        f"moment ({told['ended before']} had ended before). Of their requests {told['released']} were released, each with one",
+        f"charge; {told['lost']} are charged and unreleased, and were never sampled again; {told['uncharged']} failed uncharged.",
+        "None was released twice, none uncharged.",
         "",
-        f"**Neighbours.** One record replaced ({', '.join(rows)}): every answer, log line and stored row of the whole flow is the same to",
-        "the last byte, with what the sampler drew replaced by one draw after it was drawn.",
+        f"**Neighbours.** One record replaced ({', '.join(rows)}):",
+        "every answer, log line and stored row of the whole flow is the same to the last byte, with what the sampler drew replaced",
+        "by one draw after it was drawn.",
         "",
         *loaded,
         "",

@@ -1,4 +1,4 @@
-"""Fifty analysts at once: a real server and its worker on this machine, pages and requests, and what the ledger says afterwards."""
+"""Fifty analysts at once: a real server and its worker on this machine, and what the ledger says afterwards."""
 
 from __future__ import annotations
 
@@ -66,13 +66,12 @@ class Visitor:
 
 def load(seconds: int) -> list[str]:
     """Run the load and return the report's lines; an error, an overspent account or slow pages end the audit."""
-    from service.world import STUDY, write_table
-
     from gibbsafe.ledger import Account, Database, check
     from gibbsafe.release.signing import new_key
     from gibbsafe.service import Desk, Settings
     from gibbsafe.service.people import SYSTEM
     from gibbsafe.service.views import Policy
+    from tests.service.world import STUDY, write_table
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -128,10 +127,10 @@ def load(seconds: int) -> list[str]:
     assert slow <= FACTOR * median, f"p95 {1000 * slow:.0f} ms, idle median {1000 * median:.0f} ms"
     submitted = sum(each.submitted for each in visitors)
     return [
-        f"**Load.** {ANALYSTS} analysts at once for {seconds} seconds, one page every {PAUSE:g} seconds each, {submitted} requests submitted",
-        f"and approved by a policy as far as the budget goes, releases running meanwhile: {len(times):,} pages and no error. The idle",
-        f"median was {1000 * median:.0f} ms, the 95 % point under load {1000 * slow:.0f} ms. {status['charges']} releases were charged, "
-        f"{status['share']['main']:.0%} of the cap.",
+        f"**Load.** {ANALYSTS} analysts at once for {seconds} seconds, one page every {PAUSE:g} seconds each, {submitted} requests",
+        f"submitted and approved by a policy as far as the budget goes, releases running meanwhile: {len(times):,} pages and no",
+        f"error. The idle median was {1000 * median:.0f} ms, the 95 % point under load {1000 * slow:.0f} ms.",
+        f"{status['charges']} releases were charged, {status['share']['main']:.0%} of the cap.",
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import os
 import signal
 import socket
 import sys
@@ -28,6 +29,8 @@ def run_worker(settings: Settings) -> None:
     stop = threading.Event()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda number, frame: stop.set())
+    if hasattr(os, "nice"):
+        os.nice(10)  # people who wait for a page come first
     parent = multiprocessing.parent_process()
     if parent is not None:  # a worker that a server started ends with it, however that ended
 
