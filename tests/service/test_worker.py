@@ -61,6 +61,23 @@ def test_a_worker_that_only_slept_samples_nothing_once_it_was_given_up(world):
     assert found == {asked.id: "released"}
 
 
+def test_a_worker_s_own_clerk_leaves_what_was_just_claimed(world):
+    """The clerk is a thread of the worker: it may look between the claim and everything that follows."""
+    asked, looks = approved(world), []
+    world.clock.time = float(asked.due)
+
+    def look(step):
+        looks.append(step)
+        worker.clerk.recover(int(world.clock.time))
+
+    worker = Worker(world.settings, look)
+    assert worker.step()
+    assert "claimed" in looks
+    afterwards(world.settings, world.clock)
+    found = outcome(world.settings, account(world).name, [asked.id], world.desk, world.actor("ana"))
+    assert found == {asked.id: "released"}
+
+
 def test_a_worker_that_slept_after_its_charge_releases_nothing(world):
     asked = approved(world)
     world.clock.time = float(asked.due)

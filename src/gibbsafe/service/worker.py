@@ -79,17 +79,19 @@ class Worker:
     def step(self) -> bool:
         """Take one job and carry it out; return whether there was one."""
         self.pause_at("claim")
-        with self.store.writing() as connection:
-            job = claim_job(connection, self.settings, self.name)
-        if job is None:
-            return False
-        self.pause_at("claimed")
-        self.holding.add(job.id)
+        job: Any = None
         try:
+            with self.store.writing() as connection:
+                job = claim_job(connection, self.settings, self.name)
+                if job is None:
+                    return False
+                self.holding.add(job.id)  # before the claim is committed: the clerk never sees it as a dead worker's
+            self.pause_at("claimed")
             note_beginning("gibbsafe.job", kind=job.kind)
             self._look(job) if job.kind == "look" else self._release(job)
         finally:
-            self.holding.discard(job.id)  # whatever state it is in: if it is not done, the clerk decides by the ledger
+            if job is not None:
+                self.holding.discard(job.id)  # whatever state it is in: if it is not done, the clerk decides by the ledger
         return True
 
     # -- looking at a file ---------------------------------------------------------------------------------------
