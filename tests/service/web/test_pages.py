@@ -1,6 +1,7 @@
 """Every page for every role, refusals as pages, and nothing on a page that its policy forbids."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -206,3 +207,14 @@ def test_addresses_that_are_none_are_refused_as_pages(visit):
     assert somebody.get("/people/nobody").status_code == 404
     body = {"content": b"\xff--x", "headers": {"content-type": "multipart/form-data; boundary=y"}}
     assert somebody.client.post("/people", **body).status_code in (403, 422)
+
+
+def test_a_provider_of_identities_is_offered_where_there_is_one(filled, visit, monkeypatch):
+    from gibbsafe.service.settings import OpenIdProvider
+
+    assert "/oidc/start" not in visit().get("/sign-in").text
+    provider = OpenIdProvider("https://id.example", "desk", "secret", "hospital sign-on")
+    monkeypatch.setattr(filled.desk, "settings", replace(filled.settings, open_id=provider))
+    page = visit().get("/sign-in").text
+    assert 'href="/oidc/start"' in page
+    assert "Sign in by hospital sign-on" in page

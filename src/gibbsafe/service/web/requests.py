@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from starlette.responses import Response
 
 from gibbsafe._types import JSON
@@ -40,7 +42,7 @@ def _page(here: Visit, request_id: str, refusal: str = "", status: int = 200) ->
         values |= _price(here, request)
     withdraws = request.state == "pending" and here.actor.has("analyst") and request.analyst == here.actor.name
     values |= {"withdraws": withdraws, "study_text": toml_text(request.study)}
-    return here.show("request.html", status, **({**values, "refusal": refusal} if refusal else {"refusal": "", **values}))
+    return here.show("request.html", status, **({"refusal": ""} | values | ({"refusal": refusal} if refusal else {})))
 
 
 def _owns(here: Visit, request: Request) -> bool:
@@ -74,39 +76,30 @@ def path(here: Here, request_id: str) -> Response:
     return response
 
 
-def _done(sent: Sent, request_id: str, refusal: Refusal | None) -> Response:
-    if refusal is None:
-        return moved(sent, f"/requests/{request_id}")
-    if refusal.status in (403, 404):
-        raise refusal
-    return _page(sent, request_id, str(refusal), refusal.status)
+def _done(sent: Sent, request_id: str, act: Callable[[], object]) -> Response:
+    """Do something about a request and show it again; a refusal stands in its page."""
+    try:
+        act()
+    except Refusal as refusal:
+        if refusal.status in (403, 404):
+            raise
+        return _page(sent, request_id, str(refusal), refusal.status)
+    return moved(sent, f"/requests/{request_id}")
 
 
 @routes.post("/requests/{request_id}/approve")
 def approve(sent: Sent, request_id: str) -> Response:
     """Approve the plan that was shown."""
-    try:
-        sent.desk.approve(sent.actor, request_id, sent.text("plan_sha256"))
-    except Refusal as refusal:
-        return _done(sent, request_id, refusal)
-    return _done(sent, request_id, None)
+    return _done(sent, request_id, lambda: sent.desk.approve(sent.actor, request_id, sent.text("plan_sha256")))
 
 
 @routes.post("/requests/{request_id}/refuse")
 def refuse(sent: Sent, request_id: str) -> Response:
     """Refuse with a reason."""
-    try:
-        sent.desk.refuse(sent.actor, request_id, sent.text("reason"))
-    except Refusal as refusal:
-        return _done(sent, request_id, refusal)
-    return _done(sent, request_id, None)
+    return _done(sent, request_id, lambda: sent.desk.refuse(sent.actor, request_id, sent.text("reason")))
 
 
 @routes.post("/requests/{request_id}/withdraw")
 def withdraw(sent: Sent, request_id: str) -> Response:
     """Take a request back."""
-    try:
-        sent.desk.withdraw(sent.actor, request_id)
-    except Refusal as refusal:
-        return _done(sent, request_id, refusal)
-    return _done(sent, request_id, None)
+    return _done(sent, request_id, lambda: sent.desk.withdraw(sent.actor, request_id))
