@@ -90,7 +90,7 @@ def expected(rule, role, own, has_object):
 
 def body_of(world, cell):
     if cell == ("POST", "/datasets"):
-        source = str(world.folder / "data" / "table.csv")
+        source = str(world.folder / "data" / "new.csv")
         return {"name": "another", "source": source, "study": STUDY, "epsilon": 1.0, "delta": 1e-6}
     if cell == ("POST", "/requests/{request_id}/approval"):
         return {"plan_sha256": world.ids["plan"]}

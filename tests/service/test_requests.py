@@ -228,9 +228,39 @@ def test_data_lie_where_the_operator_allows(filled, source, told):
 
 
 def test_a_file_url_is_a_path(world):
-    place = (world.folder / "data" / "table.csv").as_uri()
+    place = (world.folder / "data" / "new table.csv").as_uri()
     made = world.desk.register_dataset(world.actor("olga"), name="by url", source=place, study=STUDY, epsilon=1.0, delta=1e-6)
-    assert made.source == str(world.folder / "data" / "table.csv")
+    assert made.source == str(world.folder / "data" / "new table.csv")
     assert made.state == "new"
+    with pytest.raises(Refusal, match="is registered already"):
+        world.desk.register_dataset(world.actor("oscar"), name="again", source=place, study=STUDY, epsilon=1.0, delta=1e-6)
     with pytest.raises(Refusal, match="another data set has it"):
         world.desk.register_dataset(world.actor("oscar"), name="by url", source=place, study=STUDY, epsilon=1.0, delta=1e-6)
+
+
+def test_records_have_one_account(world):
+    """A copy of one's own file is found by the worker; of another owner's file nobody learns whether it is one."""
+    table = (world.folder / "data" / "table.csv").read_text()
+    for name, owner, state in (("copy one", "olga", "unreadable"), ("copy two", "oscar", "ready")):
+        place = world.folder / "data" / f"{name}.csv"
+        place.write_text(table)
+        made = world.desk.register_dataset(world.actor(owner), name=name, source=str(place), study=STUDY, epsilon=1.0, delta=1e-6)
+        world.clock.time += world.settings.slot
+        world.worker.step()
+        assert world.desk.dataset(world.actor(owner), made.id).state == state
+
+
+def test_owners_with_folders_of_their_own_name_no_other(world):
+    import dataclasses
+
+    from gibbsafe.service import Desk
+
+    desk = Desk(dataclasses.replace(world.settings, own_folders=True))
+    for place, told in (("oscar/x.csv", "none of the folders"), ("olga/x.csv", None), ("x.csv", "none of the folders")):
+        source = str(world.folder / "data" / place)
+        if told is None:
+            assert desk.register_dataset(world.actor("olga"), name="own", source=source, study=STUDY, epsilon=1.0, delta=1e-6)
+        else:
+            with pytest.raises(Refusal, match=told):
+                desk.register_dataset(world.actor("olga"), name="own", source=source, study=STUDY, epsilon=1.0, delta=1e-6)
+    desk.store.engine.dispose()

@@ -126,13 +126,21 @@ def build(folder, *, tables=None, seeded=True, database=None, **settings):
 def register(world, owner, name, epsilon=5.0, policy=None):
     """Register the table, and let the worker see it."""
     made = world.desk.register_dataset(
-        world.actor(owner), name=name, source=str(world.folder / "data" / "table.csv"), study=STUDY, epsilon=epsilon, delta=1e-6,
+        world.actor(owner), name=name, source=str(table_of(world, owner)), study=STUDY, epsilon=epsilon, delta=1e-6,
         policy=policy or Policy(epsilon),
     )  # fmt: skip
     world.clock.time += world.settings.slot
     while world.worker.step():
         pass
     return made.id
+
+
+def table_of(world, owner):
+    """Return an owner's table: olga's is the usual one, others' hold other people."""
+    place = world.folder / "data" / ("table.csv" if owner == "olga" else f"{owner}.csv")
+    if not place.exists():
+        place.write_text((world.folder / "data" / "table.csv").read_text().replace(",P", f",{owner}-"))
+    return place
 
 
 def finish(world, request_id, owner):

@@ -53,6 +53,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen at; a reverse proxy with HTTPS stands before it.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen at.")] = 8400,
     name: Annotated[list[str], typer.Option(help="Host name by which browsers call it; may be repeated.")] = [],  # noqa: B006
+    own_folders: Annotated[bool, typer.Option("--own-folders", help="An owner's data lie in FOLDER/NAME of --data.")] = False,
     slot: SlotOption = 60,
     open_id: Annotated[str | None, typer.Option(help="Address of a provider of identities (OpenID Connect).")] = None,
     open_id_client: Annotated[
@@ -83,7 +84,7 @@ def serve(
         raise typer.BadParameter("--insecure-http is for this machine alone: leave --host at 127.0.0.1")
     settings = settings_of(
         database, ledger, key, data, anchor, slot, secure=not insecure_http, hosts=(*name, "localhost", "127.0.0.1"),
-        open_id=_provider(open_id, open_id_client),
+        open_id=_provider(open_id, open_id_client), own_folders=own_folders,
     )  # fmt: skip
     from gibbsafe.service.server import listen
     from gibbsafe.service.server import serve as run_server

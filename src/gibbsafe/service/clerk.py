@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlalchemy import Connection, or_, select, update
 
-from gibbsafe.errors import GibbsafeError
 from gibbsafe.ledger import Account, Database, parse_reference
 from gibbsafe.release import Release
 from gibbsafe.service.books import KEY
@@ -49,8 +48,8 @@ class Clerk:
     def _try(work: Callable[[], None]) -> None:
         try:
             work()
-        except (GibbsafeError, OSError):
-            logger.error("the clerk could not work: database or ledger do not answer; trying again at the next slot")
+        except Exception:  # database or ledger do not answer
+            logger.error("the clerk could not work; trying again at the next slot")
 
     def step(self) -> None:
         """Give a sign of life, recover what dead workers left, publish what is due."""

@@ -57,7 +57,7 @@ class Datasets(Base):
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise Refusal(422, "name: must be letters, digits, blanks, dots, dashes or underscores, at most 80, a letter first")
         description, public = said("description", description, 4000, needed=False), declared(study)
-        place, budget = self._place(source), _budget(epsilon, delta)
+        place, budget = self._place(source, actor), _budget(epsilon, delta)
         rules = _checked(Policy(budget.epsilon) if policy is None else policy)
         dataset_id = self.settings.new_id()
         values: JSON = {"id": dataset_id, "owner_id": actor.user_id, "name": name, "description": description, "source": place}
@@ -71,6 +71,8 @@ class Datasets(Base):
         with self.store.writing() as connection:
             if connection.execute(select(datasets.c.id).where(datasets.c.name == name)).first() is not None:
                 raise Refusal(409, "name: another data set has it already; choose another")
+            if connection.execute(select(datasets.c.id).where(datasets.c.source == place)).first() is not None:
+                raise Refusal(409, "source: is registered already: records have one account, or their budget would be none")
             connection.execute(insert(datasets).values(**values))
             connection.execute(insert(policies).values(dataset_id=dataset_id, **asdict(rules)))
             add_job(connection, self.settings, dataset_id, None, 0.0)
@@ -92,8 +94,8 @@ class Datasets(Base):
         except GibbsafeError as error:
             raise as_refusal(error) from None
 
-    def _place(self, source: str) -> str:
-        """Return the path of a data set's file: inside the folders that the installation names, and nowhere else."""
+    def _place(self, source: str, actor: Actor) -> str:
+        """Return the path of a data set's file: inside the folders that are open for its owner, and nowhere else."""
         text = said("source", source, 1000)
         parts = urlsplit(text)
         if "://" in text and (parts.scheme != "file" or parts.netloc not in ("", "localhost")):
@@ -101,7 +103,10 @@ class Datasets(Base):
         path = Path(unquote(parts.path) if parts.scheme == "file" else text)
         if not path.is_absolute() or ".." in path.parts or "\0" in text:
             raise Refusal(422, "source: must be an absolute path without '..'")
-        if not any(path.is_relative_to(folder.absolute()) for folder in self.settings.data):
+        folders = [folder.absolute() for folder in self.settings.data]
+        if self.settings.own_folders:
+            folders = [folder / actor.name for folder in folders if NAME.fullmatch(actor.name)]
+        if not any(path.is_relative_to(folder) for folder in folders):
             raise Refusal(422, "source: lies in none of the folders that the operator opened for data")
         return str(path)
 

@@ -27,7 +27,9 @@ ONE_OF = "study: state it in exactly one way"
 #: Rehearsals that are kept: they depend on the study alone.
 KEPT = 200
 #: Stated seconds of a plan's work beyond which nothing is rehearsed in a page.
-LONGEST = 20.0
+LONGEST = 5.0
+#: Seconds to wait for another preview's rehearsal.
+PATIENCE = 5.0
 
 
 class Previews(Approvals):
@@ -86,15 +88,17 @@ class Previews(Approvals):
     def _rehearsal(self, asked: Asked) -> JSON | None:
         """Return made-up tables released as the study would; None where the model has no made-up tables, or they take long."""
         key = digest(canonical(asked.study))
-        with self._one_at_a_time:  # two cores are few; and the second of two equal questions finds the answer
-            if key in self._rehearsed:
-                self._rehearsed.move_to_end(key)
-                return self._rehearsed[key]
-            found = _rehearsed(asked, self.settings.preview_rows)
-            self._rehearsed[key] = found
+        if not self._one_at_a_time.acquire(timeout=PATIENCE):  # whoever waits holds a thread that pages need
+            return None
+        try:  # two cores are few; and the second of two equal questions finds the answer
+            if key not in self._rehearsed:
+                self._rehearsed[key] = _rehearsed(asked, self.settings.preview_rows)
+            self._rehearsed.move_to_end(key)
             while len(self._rehearsed) > KEPT:
                 self._rehearsed.popitem(last=False)
-            return found
+            return self._rehearsed[key]
+        finally:
+            self._one_at_a_time.release()
 
 
 def _rehearsed(asked: Asked, most: int) -> JSON | None:

@@ -65,8 +65,9 @@ def claim_job(connection: Connection, settings: Settings, worker: str) -> Any:
 def job_row(connection: Connection, job_id: str) -> Any:
     """Return a job with its data set and its request (whose columns are None for a look at a file)."""
     listed = (
-        jobs, datasets.c.source, datasets.c.account, datasets.c.fingerprint, datasets.c.study.label("declared"),
-        datasets.c.name.label("dataset"), requests.c.study, requests.c.purpose, requests.c.plan_sha256, requests.c.analyst_id,
+        jobs, datasets.c.owner_id, datasets.c.source, datasets.c.account, datasets.c.fingerprint,
+        datasets.c.study.label("declared"), datasets.c.name.label("dataset"), requests.c.study, requests.c.purpose,
+        requests.c.plan_sha256, requests.c.analyst_id,
     )  # fmt: skip
     joined = jobs.join(datasets, datasets.c.id == jobs.c.dataset_id).outerjoin(requests, requests.c.id == jobs.c.request_id)
     return connection.execute(select(*listed).select_from(joined).where(jobs.c.id == job_id)).one()

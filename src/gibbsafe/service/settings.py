@@ -42,6 +42,7 @@ class Settings:
         ledger: URL of the ledger's database; on PostgreSQL it may be the same, a SQLite ledger is a file of its own.
         key: private key that signs releases (`gibbsafe key new`); the worker's alone. Its public half stands beside it.
         data: folders in which data sets may lie; owners name nothing outside them.
+        own_folders: whether an owner's files lie in a folder of their own name in there, so that no owner names another's.
         anchor: where the ledger's accounts leave their marks, or None.
         secure: whether browsers reach it by HTTPS: cookies are then sent over nothing else.
         hosts: names by which it may be called; others are refused.
@@ -65,6 +66,7 @@ class Settings:
     ledger: str = field(repr=False)
     key: Path
     data: tuple[Path, ...] = ()
+    own_folders: bool = False
     anchor: str | None = None
     secure: bool = True
     hosts: tuple[str, ...] = ("localhost", "127.0.0.1")

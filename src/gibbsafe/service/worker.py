@@ -42,6 +42,7 @@ logger = logging.getLogger("gibbsafe.worker")
 #: What people read of a job that gave nothing. Each depends on the plan, the form of the file and the ledger only.
 OVER = "the data set's budget did not admit it any more; nothing was charged"
 OTHER_PLAN = "this version makes another plan of the study; nothing was charged, submit it again"
+TWICE = "the same file is registered already: records have one account, or their budget would be none"
 AFTER_CHARGE = "it failed after the charge, which stands; nothing is sampled under it again"
 
 
@@ -73,8 +74,8 @@ class Worker:
     def _try_step(self) -> None:
         try:
             self.step()
-        except (GibbsafeError, OSError):
-            logger.error("a step was not possible: database or ledger do not answer; trying again at the next slot")
+        except Exception:  # what it was may depend on records, so that nothing is said of it
+            logger.error("a step was not possible; trying again at the next slot")
 
     def step(self) -> bool:
         """Take one job and carry it out; return whether there was one."""
@@ -105,11 +106,17 @@ class Worker:
             found = fingerprint(path, self.secret)
         except FileRefusal as refusal:
             note, state = str(refusal), "unreadable"
+        except Exception:  # of a kind that depends on what the file holds
+            note, state = "its file is no table that can be read", "unreadable"
         with self.store.writing() as connection:
             changed = {"state": state, "note": note, "fingerprint": found}
+            # Of the same owner alone: whether somebody else's file is a guess of theirs, no owner may learn.
+            same = datasets.c.fingerprint == found, datasets.c.id != job.dataset_id, datasets.c.owner_id == job.owner_id
+            if found is not None and connection.execute(select(datasets.c.id).where(*same)).first() is not None:
+                changed = {"state": "unreadable", "note": TWICE, "fingerprint": None}
             connection.execute(update(datasets).where(datasets.c.id == job.dataset_id).values(**changed))
             self._finish(connection, job, "seen", "")
-        logger.info("data set %s: %s", job.dataset_id, state)
+        logger.info("data set %s: seen", job.dataset_id)
 
     # -- releasing -----------------------------------------------------------------------------------------------
 
