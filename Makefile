@@ -4,9 +4,9 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-PARTS := shell privacy proximal hostile intervals coverage ledger restarts fuzz oracles mutations
+PARTS := shell privacy proximal hostile intervals coverage ledger restarts fuzz oracles service mutations
 
-.PHONY: install demo test lint docs audit bench clean $(addprefix audit-,$(PARTS))
+.PHONY: install demo serve-demo test lint docs audit bench clean $(addprefix audit-,$(PARTS))
 
 install: .venv/installed
 
@@ -20,6 +20,10 @@ PACKAGE := pyproject.toml setup.py src/gibbsafe/losses/_kernels.c
 
 demo: install
 	$(BIN)/python -m gibbsafe demo --force
+
+# A desk to try: made-up data, three users and a finished release, gone when it is stopped.
+serve-demo: install
+	$(BIN)/python -m gibbsafe serve --demo
 
 test: install
 	$(BIN)/python -m pytest -n 2
@@ -72,6 +76,9 @@ audit-fuzz: install
 
 audit-oracles: install
 	$(BIN)/python audits/oracles.py $(HOW) --report docs/audit-oracles.md
+
+audit-service: install
+	$(BIN)/python audits/service.py $(HOW) --report docs/audit-service.md
 
 audit-mutations: install
 	$(BIN)/python audits/mutations.py $(HOW) --report docs/audit-mutations.md

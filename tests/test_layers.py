@@ -21,7 +21,7 @@ LAYERS = (
     "ranges",
     "bounds", "assumptions", "queries", "population",
     "contamination", "audit", "reproduce",
-    "estimators", "study", "report", "cli",
+    "estimators", "study", "report", "service", "client", "cli",
     "__init__", "__main__",
 )  # fmt: skip
 #: The only doors to rooms further on: methods for convenience, and what they are annotated with.

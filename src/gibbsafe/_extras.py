@@ -32,6 +32,7 @@ EXTRAS = {
     "numpyro": Extra("NumPyro", ("numpyro", "jax")),
     "plots": Extra("matplotlib", ("matplotlib",)),
     "postgres": Extra("psycopg", ("psycopg",)),
+    "service": Extra("FastAPI", ("fastapi", "uvicorn", "alembic", "jinja2", "multipart", "authlib", "itsdangerous", "httpx")),
     "sklearn": Extra("scikit-learn", ("sklearn", "joblib")),
 }
 

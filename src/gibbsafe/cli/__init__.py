@@ -3,7 +3,7 @@
 from gibbsafe.cli.application import app, main
 
 from gibbsafe.cli import init, plan, release, query, report, verify, ledger, demo, reproduce  # isort: skip - register on import
-from gibbsafe.cli import bounds, rehearse, audit, compare, estimate, hu, key  # isort: skip - hu adds to reproduce
+from gibbsafe.cli import bounds, rehearse, audit, compare, estimate, hu, key, serve, ui, desk  # isort: skip - hu adds to reproduce
 
 __all__ = [
     "app",
@@ -11,6 +11,7 @@ __all__ = [
     "bounds",
     "compare",
     "demo",
+    "desk",
     "estimate",
     "hu",
     "init",
@@ -23,5 +24,7 @@ __all__ = [
     "release",
     "report",
     "reproduce",
+    "serve",
+    "ui",
     "verify",
 ]

@@ -7,6 +7,7 @@ from gibbsafe.ledger.checks import check, export
 from gibbsafe.ledger.database import Database, parse_reference
 from gibbsafe.ledger.grants import apply_grants, grants_sql
 from gibbsafe.ledger.opening import FreshKeys, account, open_account, open_journal
+from gibbsafe.ledger.quotes import Quote, quote
 
 __all__ = [
     "Account",
@@ -14,6 +15,7 @@ __all__ = [
     "Charge",
     "Database",
     "FreshKeys",
+    "Quote",
     "account",
     "apply_grants",
     "caps_for",
@@ -25,4 +27,5 @@ __all__ = [
     "open_account",
     "open_journal",
     "parse_reference",
+    "quote",
 ]

@@ -20,7 +20,7 @@ from gibbsafe.theorems import get
 if TYPE_CHECKING:
     from gibbsafe.planning.plans import Plan
 
-__all__ = ["describe_guarantee", "describe_plan", "duration", "table_of"]
+__all__ = ["describe_guarantee", "describe_plan", "duration", "plan_facts", "table_of"]
 
 WIDTH = 22
 #: Seconds beyond which a plan says how to be quicker.
@@ -163,30 +163,31 @@ def _work(plan: Plan) -> list[tuple[str, str]]:
     return lines
 
 
+def plan_facts(plan: Plan) -> list[tuple[str, str]]:
+    """Return what is claimed and why, as names and values."""
+    unit = "" if plan.rows_per_person == 1 else f", per person of at most {plan.rows_per_person} records"
+    size = f"{plan.n or 0:,}{' persons' if unit else ''}"
+    known = f", n = {size}" if plan.adjacency == Adjacency.REPLACE_ONE else ", n private"
+    return [
+        ("budget", f"{plan.budget}, {plan.adjacency}{unit}{known}"),
+        ("guarantee", describe_guarantee(plan)),
+        ("theorem", f"{plan.theorem.name} ({plan.theorem.reference})"),
+        *_declared_by_user(plan),
+        *_stages(plan),
+        *_radius(plan),
+        *_convergence(plan),
+        *_work(plan),
+        ("sampler", f"{plan.sampler}; {_rounded(plan)} rounded to multiples of {plan.grid:.3g} (scaled units)"),
+    ]
+
+
 def describe_plan(plan: Plan) -> str:
     """Return the plan: what is claimed and why, what it buys, what else was considered."""
     known = plan.adjacency == Adjacency.REPLACE_ONE
     utility, model = plan.utility, plan.model
-    unit = "" if plan.rows_per_person == 1 else f", per person of at most {plan.rows_per_person} records"
-    size = f"{plan.n or 0:,}{' persons' if unit else ''}"
     what = "posterior draw" if plan.purpose == "posterior" else "estimate"
     head = f"Plan: {counted(plan.draws, what)} of {model.name}, {counted(model.parameters, 'parameter')}"
-    claim = table_of(
-        [
-            (
-                "budget",
-                f"{plan.budget}, {plan.adjacency}{unit}" + (f", n = {size}" if known else ", n private"),
-            ),
-            ("guarantee", describe_guarantee(plan)),
-            ("theorem", f"{plan.theorem.name} ({plan.theorem.reference})"),
-            *_declared_by_user(plan),
-            *_stages(plan),
-            *_radius(plan),
-            *_convergence(plan),
-            *_work(plan),
-            ("sampler", f"{plan.sampler}; {_rounded(plan)} rounded to multiples of {plan.grid:.3g} (scaled units)"),
-        ]
-    )
+    claim = table_of(plan_facts(plan))
     buys = []
     if utility.prior_sd is not None:
         buys.append(("prior noise", f"{utility.prior_sd:.4g} standard deviation per parameter (scaled units)"))

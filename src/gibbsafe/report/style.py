@@ -38,6 +38,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; wh
 code, pre { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .88em; overflow-wrap: anywhere; }
 pre { background: var(--card); border: 1px solid var(--line); border-radius: .4rem; padding: .7rem 1rem; white-space: pre-wrap; }
 ul { margin: .4rem 0 .8rem; padding-left: 1.2rem; } li { margin: .25rem 0; max-width: 46rem; }
+@media (max-width: 46rem) { section { overflow-x: auto; } }
 @page { size: A4; margin: 18mm 16mm; }
 @media print { :root { --page: #fff; --card: #f5f7fa; --ink: #111; --soft: #555; --line: #ccc; --accent: #24629e; --warm: #a8501f;
   --good: #23704a; } body { font-size: 10.5pt; } main { padding: 0; max-width: none; } h2 { break-after: avoid; }

@@ -1,0 +1,80 @@
+"""The application: the JSON API, the pages if they are there, and what surrounds both."""
+
+from __future__ import annotations
+
+import logging
+from importlib import import_module
+from importlib.util import find_spec
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import JSONResponse, Response
+
+from gibbsafe._text import printable
+from gibbsafe._version import __version__
+from gibbsafe.service import api, open_id
+from gibbsafe.service.desk import Desk
+from gibbsafe.service.guards import Guards
+from gibbsafe.service.refusals import Refusal
+from gibbsafe.service.settings import Settings
+from gibbsafe.service.tickets import Ticket
+
+__all__ = ["create_app"]
+
+logger = logging.getLogger("gibbsafe.service")
+
+
+def create_app(settings: Settings, desk: Desk | None = None, ticket: Ticket | None = None) -> FastAPI:
+    """Return the application for an ASGI server; the tables are brought up to date first.
+
+    ``ticket`` lets one browser in once, which `gibbsafe ui` opens.
+    """
+    app = FastAPI(
+        title="gibbsafe desk", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json",
+        description="Differentially private releases: asked for, approved, charged, signed.",
+    )  # fmt: skip
+    app.state.desk = Desk(settings).open() if desk is None else desk
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(RequestValidationError, _misunderstood)
+    app.add_exception_handler(HTTPException, _not_served)
+    app.add_exception_handler(Exception, _failed)
+    app.include_router(api.router)
+    if ticket is not None:
+        ticket.attach(app)
+    if settings.open_id is not None:
+        open_id.attach(app, settings, settings.open_id)
+    if find_spec("gibbsafe.service.web") is not None:
+        app.include_router(import_module("gibbsafe.service.web").router(app.state.desk))
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
+    app.add_middleware(Guards, settings=settings)
+    return app
+
+
+def _line(status: int, text: str) -> JSONResponse:
+    return JSONResponse({"detail": printable(" ".join(text.split()))[:1000]}, status)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    return _line(error.status if isinstance(error, Refusal) else 500, str(error))
+
+
+async def _misunderstood(request: Request, error: Exception) -> Response:
+    """Say which field is wrong and why, without repeating what was sent."""
+    first = error.errors()[0] if isinstance(error, RequestValidationError) else {}
+    where = ".".join(str(part) for part in first.get("loc", ()) if part != "body") or "body"
+    return _line(422, f"{where}: {first.get('msg', 'not understood')}")
+
+
+async def _not_served(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    response = _line(error.status_code, str(error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """What nobody foresaw: whoever asked learns nothing of it, and the log its kind alone."""
+    logger.error("a request failed: %s", type(error).__name__)
+    return _line(500, "something went wrong here, and nothing more is said of it; tell the operator when it happened")

@@ -1,0 +1,1 @@
+"""One file per version of the tables, each naming the one before it."""
