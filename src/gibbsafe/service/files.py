@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from gibbsafe.data.census import Unit
-from gibbsafe.data.files import column_names
+from gibbsafe.data.directories import column_names
 from gibbsafe.data.stream import check_count
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.privacy import Adjacency
