@@ -40,8 +40,8 @@ def encode_records(
     """Return encoded records, piece by piece: arrays in memory, tables and sparse rows beyond the memory limit in a file.
 
     Encoding works row by row, so the result is the same whatever the pieces are, and whoever encodes them. Every row passes the
-    `Census`, in the order of the pieces. After each ``advance`` is told its rows, for a progress bar. A ``census`` of the caller's
-    own sees every row and identifier instead.
+    `Census`, in the order of the pieces. After each ``advance`` is told its rows, for a progress bar. Another ``census`` sees
+    every row and identifier instead.
     """
     of_persons, in_memory = unit.of_persons or census is not None, not is_table(data) and not has_sparse_rows(data)
     census = census or Census(unit, options.on_invalid)

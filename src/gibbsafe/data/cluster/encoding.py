@@ -22,7 +22,7 @@ from gibbsafe.errors import DomainError
 __all__ = ["encode_on_cluster"]
 
 FAILED = "data: cannot be read"
-#: Share of a worker's memory that a run may take, and bytes where nobody limits it: a task of a pass has all of its run in memory.
+#: Share of a worker's memory that a run may take, and bytes where it has no limit: a task of a pass has its whole run in memory.
 RUN_SHARE, RUN_BYTES = 1 / 8, 2**30
 #: Most buckets that hashes of persons are shuffled into.
 MOST_BUCKETS = 16
