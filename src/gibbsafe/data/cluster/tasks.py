@@ -17,6 +17,7 @@ from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.census import Census, Unit, distinct_persons, person_key, rank_among_same
 from gibbsafe.data.compression import Distinct, different_rows, sampled_hashes
 from gibbsafe.data.declared import DeclaredTable
+from gibbsafe.data.directories import comparable
 from gibbsafe.data.options import Encoder, EncodingOptions
 from gibbsafe.data.stream import count_rows, encode_records
 from gibbsafe.data.sums import CHUNK_ROWS, BlockFunction, add_in_tree, aligned_runs, alone, sum_of_blocks
@@ -171,8 +172,6 @@ def encode(asked: Asked, name: str, loaded: Any, persons: Any = None) -> Encoded
 def _types_of(loaded: Any, compared: Mapping[str, str]) -> dict[str, str]:
     """Return the types of some columns, as entries compare; missing columns and columns of nothing have none."""
     import pyarrow as pa
-
-    from gibbsafe.data.directories import comparable
 
     if hasattr(loaded, "iloc"):
         present = [name for name in compared if list(loaded.columns).count(name) == 1]
