@@ -209,6 +209,17 @@ def test_damage_names_the_file_and_quotes_nothing(tmp_path):
     assert "41999" not in refused(tmp_path, r"part-5\.csv: column 'age': an entry cannot be read")
 
 
+def test_names_of_directories_and_strange_names_stay_out_of_messages(tmp_path):
+    write(make().drop_columns(["ward"]), tmp_path / "ward=psychiatry" / "t.parquet")
+    source = declared(tmp_path)
+    (tmp_path / "ward=psychiatry" / "t.parquet").unlink()
+    with pytest.raises(gs.DomainError, match=r"ward=…/t\.parquet: cannot be read \(No such file") as found:
+        list(source.batches())
+    assert "psychiatry" not in str(found.value)
+    (tmp_path / "a\nb.doc").write_text("")
+    refused(lambda: tmp_path, r"a\?b\.doc: unknown kind of table")
+
+
 # -- object stores --------------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -103,7 +104,8 @@ def shown(place: Place | str) -> str:
     >>> shown("visits/ward=psychiatry/part-0.parquet")
     'visits/ward=…/part-0.parquet'
     """
-    return re.sub(r"(^|/)([^/=]+)=[^/]*(?=/)", r"\1\2=…", str(place).replace("\\", "/"))
+    plain = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", str(place).replace("\\", "/"))
+    return re.sub(r"(^|/)([^/=]+)=[^/]*(?=/)", r"\1\2=…", plain)
 
 
 @contextmanager
@@ -116,15 +118,15 @@ def one_line_errors(place: Place | str) -> Iterator[None]:
     except GibbsafeError:
         raise
     except (pa.ArrowException, OSError, ValueError, EOFError, KeyError, LookupError, csv.Error) as error:
-        system = getattr(error, "strerror", None)
         reason = _reason(error, remote=isinstance(place, RemoteFile))
-        raise DomainError(f"{shown(place)}: cannot be read ({reason})", private="" if system else str(error)[:240]) from None
+        private = "" if isinstance(error, OSError) and error.errno else str(error)[:240]
+        raise DomainError(f"{shown(place)}: cannot be read ({reason})", private=private) from None
 
 
 def _reason(error: Exception, *, remote: bool) -> str:
     """Say what the operating system or an object store says: it knows the file's name, not what it holds."""
-    if getattr(error, "strerror", None):
-        return str(error.strerror)  # type: ignore[attr-defined]
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)  # not PyArrow's own words, which quote the path
     if isinstance(error, PermissionError) or re.search(r"ACCESS_DENIED|AccessDenied|Forbidden|HTTP status 40[13]", str(error)):
         return "permission denied; ask for leave to list and read it"
     if isinstance(error, FileNotFoundError):

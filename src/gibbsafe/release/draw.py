@@ -41,6 +41,9 @@ from gibbsafe.samplers.transcript_fit import fitted
 __all__ = ["Ledger", "asked", "blocks_of", "draw_stage", "posterior_of", "release", "walked"]
 
 
+FAILED = "sampling: failed, a charge stands"
+
+
 class Ledger(Protocol):
     """Whoever keeps the budget: charged before anything is sampled."""
 
@@ -118,14 +121,10 @@ def release(
     """
     _refuse_weights(weights)
     _require_account(ledger, show_values, untrusted)
-    _require_persons(plan, persons)
-    if isinstance(plan.model, HoldsCode):
-        plan.model.require_code()
+    _require_options(plan, persons, memory)
     options = EncodingOptions("replace" if untrusted else on_invalid, storage)
     data = as_table(data)
     require_readable(data)
-    if memory is not None:
-        count("memory", memory)
     random, randomness = use(generator)
     if randomness == "seeded" and isinstance(ledger, Guarded):
         ledger.refuse_seeded()
@@ -134,9 +133,7 @@ def release(
         read = _Reading(plan, data, options, persons, memory, False if callable(progress) else progress)
         blocks, charge = read.after_charging(ledger) if untrusted else read.before_charging(ledger)
         with sampling_bar(progress, sum(stage.draws for stage in plan.stages)) as report:
-            made = guarded(
-                lambda: carried_out(plan, blocks, random, report), "sampling: failed, a charge stands", trusted=(ClusterError,)
-            )
+            made = guarded(lambda: carried_out(plan, blocks, random, report), FAILED, trusted=(ClusterError,))
     return _certified(plan, made, charge, randomness, storage)
 
 
@@ -200,7 +197,11 @@ def _require_account(ledger: Ledger | None, show_values: bool, untrusted: bool) 
         fail("show_values", show_values, "False with untrusted=True")
 
 
-def _require_persons(plan: Plan, persons: object) -> None:
+def _require_options(plan: Plan, persons: object, memory: int | None) -> None:
+    if isinstance(plan.model, HoldsCode):
+        plan.model.require_code()
+    if memory is not None:
+        count("memory", memory)
     if plan.rows_per_person > 1 and persons is None:
         raise DomainError("persons: rows_per_person is declared, so pass an identifier per row (persons=...)")
 

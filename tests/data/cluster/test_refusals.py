@@ -121,6 +121,12 @@ def test_a_partition_that_cannot_be_loaded(client, plan, frame, account):
     refused(plan, data, r"data: cannot be read \(OSError\)", account, cluster=client)
 
 
+def test_a_partition_that_is_a_text_is_no_file_s_name(client, plan, frame, account):
+    data = dd.from_delayed([dask.delayed(frame.iloc[:10]), dask.delayed(str(SECRET))], meta=frame.iloc[:0], verify_meta=False)
+    refused(plan, data, "partition 1: .*text", account, cluster=client)
+    refused(plan, data, "must be the address of a scheduler", account, cluster=5)
+
+
 # -- clusters ---------------------------------------------------------------------------------------------------------------
 
 

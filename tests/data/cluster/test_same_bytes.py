@@ -28,14 +28,8 @@ from gibbsafe.data.options import EncodingOptions  # noqa: E402
 from gibbsafe.data.stream import encode_records  # noqa: E402
 from gibbsafe.domains.column import Column  # noqa: E402
 
-ROWS, NAMES = 70_000, ("a", "b", "c")
 COLUMNS = tuple(Column(name, bounds=(-3, 3)) for name in "abc")
 TARGET = Column("y", kind="label", levels=(0, 1))
-
-
-def plan_of(**options):
-    model = gs.models.LogisticRegression(dimension=3, radius=2.0, feature_names=NAMES, target="y")
-    return gs.plan(model, gs.Budget(1.0, 1e-6), n=ROWS, adjacency="replace-one", **options)
 
 
 def seeded():
@@ -45,6 +39,15 @@ def seeded():
 @pytest.mark.parametrize("chunks", [(9_001, 2), (70_000, 3), (1 << 15, 3)])
 def test_arrays_in_any_chunks(chunks, client, plan, table, expected):
     data = da.from_array(table[0], chunks=chunks), da.from_array(table[1], chunks=12_345)
+    assert (plan.release(data, cluster=client, generator=seeded()).draws == expected).all()
+
+
+def test_an_estimate_of_few_records(client, table):
+    model = gs.models.LogisticRegression(dimension=3, radius=2.0)
+    plan = gs.plan(model, gs.Budget(1.0, 1e-6), n=2_000, adjacency="replace-one", purpose="estimate")
+    X, y = table[0][:2_000], table[1][:2_000]
+    data = da.from_array(X, chunks=(700, 3)), da.from_array(y, chunks=700)
+    expected = plan.release((X, y), generator=seeded()).draws
     assert (plan.release(data, cluster=client, generator=seeded()).draws == expected).all()
 
 
@@ -163,24 +166,22 @@ def test_the_client_at_work_is_taken(client, plan, frame, expected):
         plan.release(data)
 
 
-def test_a_worker_that_is_killed_changes_nothing(table, frame, monkeypatch):
-    """By address, in processes of their own; one is ended by force in the middle of the passes of an estimate."""
-    plan = plan_of(purpose="estimate", sampler="auto")
-    expected = plan.release(table, generator=seeded()).draws
+def test_a_worker_that_is_killed_changes_nothing(plan, frame, expected, monkeypatch):
+    """By address, in processes of their own; one is ended by force in the middle of the passes."""
     passes, reduce = [], ClusterBlocks.reduce
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options) as cluster, Client(cluster, set_as_default=False) as client:
 
         def counted(blocks, *arguments):
             passes.append(1)
-            if len(passes) == 5:
+            if len(passes) == 3:
                 os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
             return reduce(blocks, *arguments)
 
         monkeypatch.setattr(ClusterBlocks, "reduce", counted)
         data = dd.from_pandas(frame, npartitions=4)
         found = plan.release(data, cluster=cluster.scheduler_address, generator=seeded()).draws
-    assert len(passes) > 10
+    assert len(passes) > 4
     assert (found == expected).all()
 
 

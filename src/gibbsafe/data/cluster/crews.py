@@ -145,13 +145,16 @@ def _reached() -> Iterator[None]:
 def crew_of(cluster: object, *, insecure: bool = False, shown: bool = False) -> Iterator[Crew]:
     """Yield the workers of a cluster: of an address, of a client, or of the client at work in this process."""
     require_extra("dask", "a cluster")
-    from distributed import get_client
+    from distributed import Client, get_client
 
+    cluster = getattr(cluster, "scheduler_address", cluster)  # of a cluster that was started here
     ours, words, loud = None, logging.getLogger("distributed"), logging.getLogger("distributed").level
     if isinstance(cluster, str):
         words.setLevel(logging.CRITICAL)  # they would stand beside ours, and a refusal is one line
         ours = client = _connected(cluster, insecure)
     elif cluster is not None:
+        if not isinstance(cluster, Client):
+            raise GibbsafeError(f"cluster: must be the address of a scheduler or a client of it, not {type(cluster).__name__}")
         client = cluster
     else:
         try:

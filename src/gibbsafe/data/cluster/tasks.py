@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.census import Census, Unit, distinct_persons, person_key, rank_among_same
 from gibbsafe.data.compression import Distinct, different_rows, sampled_hashes
 from gibbsafe.data.declared import DeclaredTable
+from gibbsafe.data.directories import comparable
 from gibbsafe.data.options import Encoder, EncodingOptions
 from gibbsafe.data.stream import count_rows, encode_records
 from gibbsafe.data.sums import CHUNK_ROWS, BlockFunction, add_in_tree, aligned_runs, alone, sum_of_blocks
@@ -93,7 +95,9 @@ class Asked:
     declared: DeclaredTable | None = None
 
     def records(self, loaded: Any) -> Any:
-        """Return a partition as the model reads it."""
+        """Return a partition as the model reads it; a text would be taken for a file's name."""
+        if isinstance(loaded, str | Path):
+            raise DomainError("a text, where a table or an array was expected")
         return loaded if self.declared is None else replace(self.declared, source=loaded)
 
     @property
@@ -172,9 +176,7 @@ def _types_of(loaded: Any, compared: Mapping[str, str]) -> dict[str, str]:
     """Return the types of some columns, as entries compare; missing columns and columns of nothing have none."""
     import pyarrow as pa
 
-    from gibbsafe.data.directories import comparable
-
-    if hasattr(loaded, "iloc"):
+    if hasattr(loaded, "iloc") and hasattr(loaded, "columns"):
         present = [name for name in compared if list(loaded.columns).count(name) == 1]
         schema = pa.Schema.from_pandas(loaded[present].iloc[:1000], preserve_index=False)
     elif hasattr(loaded, "batches"):
