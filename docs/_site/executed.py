@@ -56,8 +56,8 @@ def is_missing(needs: str | None) -> bool:
     if needs == "jsonlite":  # of R
         asked = ["Rscript", "-e", "library(jsonlite)"]
         return not shutil.which("Rscript") or subprocess.run(asked, capture_output=True, check=False).returncode != 0
-    if needs == "formulaic":
-        return importlib.util.find_spec("formulaic") is None
+    if needs in ("formulaic", "JAX", "NumPyro"):
+        return importlib.util.find_spec(needs.lower()) is None
     assert needs is None, f"nobody knows what {needs!r} is"
     return False
 
