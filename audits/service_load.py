@@ -127,9 +127,9 @@ def load(seconds: int) -> list[str]:
     assert slow <= FACTOR * median, f"p95 {1000 * slow:.0f} ms, idle median {1000 * median:.0f} ms"
     submitted = sum(each.submitted for each in visitors)
     return [
-        f"**Load.** {ANALYSTS} analysts at once for {seconds} seconds, one page every {PAUSE:g} seconds each, {submitted} requests",
-        f"submitted and approved by a policy as far as the budget goes, releases running meanwhile: {len(times):,} pages and",
-        f"no error. The idle median was {1000 * median:.0f} ms, the 95 % point under load {1000 * slow:.0f} ms.",
+        f"**Load.** {ANALYSTS} analysts at once for {seconds} seconds, one page every {PAUSE:g} seconds each, {submitted}",
+        f"requests submitted and approved by a policy as far as the budget goes, releases running meanwhile: {len(times):,}",
+        f"pages and no error. The idle median was {1000 * median:.0f} ms, the 95 % point under load {1000 * slow:.0f} ms.",
         f"{status['charges']} releases were charged, {status['share']['main']:.0%} of the cap.",
     ]
 
