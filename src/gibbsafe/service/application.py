@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from importlib import import_module
-from importlib.util import find_spec
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -20,6 +18,8 @@ from gibbsafe.service.guards import Guards
 from gibbsafe.service.refusals import Refusal
 from gibbsafe.service.settings import Settings
 from gibbsafe.service.tickets import Ticket
+from gibbsafe.service.web import router
+from gibbsafe.service.web.pages import problem
 
 __all__ = ["create_app"]
 
@@ -45,31 +45,32 @@ def create_app(settings: Settings, desk: Desk | None = None, ticket: Ticket | No
         ticket.attach(app)
     if settings.open_id is not None:
         open_id.attach(app, settings, settings.open_id)
-    if find_spec("gibbsafe.service.web") is not None:
-        app.include_router(import_module("gibbsafe.service.web").router(app.state.desk))
+    app.include_router(router(app.state.desk))
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
     app.add_middleware(Guards, settings=settings)
     return app
 
 
-def _line(status: int, text: str) -> JSONResponse:
-    return JSONResponse({"detail": printable(" ".join(text.split()))[:1000]}, status)
+def _line(request: Request, status: int, text: str) -> Response:
+    """Return one line: as JSON to programs, as a page to people."""
+    line = printable(" ".join(text.split()))[:1000]
+    return JSONResponse({"detail": line}, status) if request.url.path.startswith("/api/") else problem(request, status, line)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    return _line(error.status if isinstance(error, Refusal) else 500, str(error))
+    return _line(request, error.status if isinstance(error, Refusal) else 500, str(error))
 
 
 async def _misunderstood(request: Request, error: Exception) -> Response:
     """Say which field is wrong and why, without repeating what was sent."""
     first = error.errors()[0] if isinstance(error, RequestValidationError) else {}
     where = ".".join(str(part) for part in first.get("loc", ()) if part != "body") or "body"
-    return _line(422, f"{where}: {first.get('msg', 'not understood')}")
+    return _line(request, 422, f"{where}: {first.get('msg', 'not understood')}")
 
 
 async def _not_served(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    response = _line(error.status_code, str(error.detail))
+    response = _line(request, error.status_code, str(error.detail))
     response.headers.update(error.headers or {})
     return response
 
@@ -77,4 +78,4 @@ async def _not_served(request: Request, error: Exception) -> Response:
 async def _failed(request: Request, error: Exception) -> Response:
     """What nobody foresaw: whoever asked learns nothing of it, and the log its kind alone."""
     logger.error("a request failed: %s", type(error).__name__)
-    return _line(500, "something went wrong here, and nothing more is said of it; tell the operator when it happened")
+    return _line(request, 500, "something went wrong here, and nothing more is said of it; tell the operator when it happened")

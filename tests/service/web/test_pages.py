@@ -218,3 +218,12 @@ def test_a_provider_of_identities_is_offered_where_there_is_one(filled, visit, m
     page = visit().get("/sign-in").text
     assert 'href="/oidc/start"' in page
     assert "Sign in by hospital sign-on" in page
+
+
+def test_people_read_problems_as_pages_and_programs_as_json(filled, visit):
+    somebody = visit("ana")
+    page = somebody.get("/nothing/here")
+    assert page.status_code == 404
+    assert "Address: there is no such page; go back to the beginning." in page.text
+    assert somebody.client.put("/people").status_code == 405
+    assert somebody.get("/api/v1/nothing").json() == {"detail": "Not Found"}

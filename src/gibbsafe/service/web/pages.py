@@ -34,6 +34,7 @@ __all__ = [
     "local",
     "moved",
     "pages",
+    "problem",
     "refused",
     "show",
 ]
@@ -221,6 +222,18 @@ def refused(request: Request, refusal: Refusal) -> Response:
         session = None
     heading = HEADINGS.get(refusal.status, "That cannot be")
     return show("problem.html", request, session, refusal.status, refusal=str(refusal), heading=heading)
+
+
+#: What a server calls "Not Found".
+ELSEWHERE = {404: "address: there is no such page; go back to the beginning", 405: "address: is not to be used like that"}
+
+
+def problem(request: Request, status: int, line: str) -> HTMLResponse:
+    """Return a page that says one thing, and asks no database who reads it."""
+    text = {404: "address: there is no such page; go back to the beginning", 405: "address: is not to be used like that"}.get(
+        status, line
+    )
+    return show("problem.html", request, None, status, refusal=text, heading=HEADINGS.get(status, "That cannot be"))
 
 
 class PageRoute(APIRoute):
