@@ -365,6 +365,14 @@ def test_threads_and_the_bytes_of_every_way():
     found = workers.threads(5_000, 3)
     assert found["gradient_ratio"] > 0
     assert found["release_ratio"] > 0
+    from benchmarks.report import workers as report
+
+    cluster = {"n": 10_000_000, "features": 20, "workers": 2, "cluster_s": 9.0, "threads_s": 8.0, "ratio": 1.125, "round_ms": 9.0,
+               "memory": {"peak_mib": 900.0, "before_mib": 100.0, "encoded_mib_a_worker": 800.0}, "same": True,
+               "killed": {"seconds": 12.0, "passes": 230, "same": True}}  # fmt: skip
+    written = {"threads": found, "cluster": cluster, "same_bytes": {"n": 10, "estimate": {"file": "a"}, "same": True}}
+    assert any("two threads 8 s" in line for line in report.workers(written))
+    assert [promise.holds({"workers": written}) for promise in report.PROMISES] == [False, False, True, True, True]
     assert workers.digest(np.zeros(2)) == workers.digest(np.zeros((1, 2))) != workers.digest(np.ones(2))
 
 
