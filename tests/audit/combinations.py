@@ -81,6 +81,9 @@ def by_hand():
         yield name, get(name).guarantee(constants, inverse_temperature=beta, adjacency="replace-one"), with_atoms(shift, slack)
     scores = get("noisy-scores").guarantee(SMOOTH | {"dimension": 2, "n": 10}, inverse_temperature=beta, adjacency="replace-one")
     yield "noisy-scores", scores, PrivacyCurve.gaussian(2 * math.sqrt(beta))
+    clipped = {"clip": 1.0, "dimension": 2, "n": 10}
+    walk = get("langevin-trajectory").guarantee(clipped, inverse_temperature=beta, adjacency="replace-one")
+    yield "langevin-trajectory", walk, PrivacyCurve.gaussian(2 * math.sqrt(beta))
     bounded = get("bounded-loss").guarantee({"loss_interval": (0.0, 3.0)}, inverse_temperature=beta, adjacency="replace-one")
     falls = [1.0, math.exp(-3 * beta)]
     yield "bounded-loss", bounded, PrivacyCurve.closed_form(Atoms(falls), Atoms(falls[::-1]))

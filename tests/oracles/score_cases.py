@@ -42,6 +42,18 @@ def shifts(rng: Generator, made: Case) -> None:
     hold_shift(made, theorem, constants, adjacency, beta, mu, rng)
 
 
+@case("langevin-trajectory", 1)
+def steps(rng: Generator, made: Case) -> None:
+    """All answers of a trajectory, each moved by 2C or C: μ = G√β, over all constants."""
+    theorem, adjacency = get("langevin-trajectory"), str(either(rng, *ADJACENCIES))
+    n, clip = size(rng), magnitude(rng)
+    constants: dict[str, Any] = {"clip": clip, "n": n, "maximum_n": n, "dimension": size(rng, 1e3)}
+    beta = temperature(rng, made, theorem, constants, adjacency)
+    with mp.workdps(40):
+        mu = (2 if adjacency == "replace-one" else 1) * mp.mpf(clip) * mp.sqrt(beta)
+    hold_shift(made, theorem, constants, adjacency, beta, mu, rng)
+
+
 def slope(name: str, model: Any, clip: float | None, u: float, y: float) -> float:
     """The slope of a record's loss at a predictor, straight from its formula; of the calibrated one divided by C."""
     if name == "LogisticRegression":
