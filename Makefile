@@ -97,7 +97,7 @@ audit-mutations: install
 	touch $@
 
 # One file per question; the page is written from whatever results exist.
-BENCHMARKS := main_line tightness families tables gains means utility estimates heavy_tails schedules speed draws scale workers costs contamination network_statistics
+BENCHMARKS := main_line tightness families tables gains means utility estimates heavy_tails schedules speed draws scale workers costs own_models contamination network_statistics
 bench: .venv-bench/installed .venv-peers/installed
 	for name in $(BENCHMARKS); do .venv-bench/bin/python -m benchmarks.questions.$$name $(if $(QUICK),--quick) || exit 1; done
 	$(if $(QUICK),,.venv-bench/bin/python -m benchmarks.questions.out_of_core --gigabytes 2 --memory 200MB)

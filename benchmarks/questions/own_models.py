@@ -1,5 +1,8 @@
 """A NumPyro Poisson model with 16 groups, released by `from_numpyro` with its defaults, beside DP-SGD and DP variational
-inference whose every setting was tuned on the test set: held-out log-loss at equal (ε, δ), over independent data sets."""
+inference whose every setting was tuned on the test set: held-out log-loss at equal (ε, δ), over independent data sets.
+
+Our defaults were chosen on other data sets (the first few seeds); those of this run begin at `FIRST_SEED`. Differences are
+paired: of the same data set."""
 
 import itertools
 import math
@@ -12,9 +15,10 @@ import gibbsafe as gs
 from benchmarks import harness
 
 DELTA, WARDS, FEATURES, CAP = 1e-6, 16, 3, 30
-EPSILONS = (1.0, 3.0)
+EPSILONS = (0.3, 1.0, 3.0)
+FIRST_SEED = 4100
 #: Settings of the opponents, every combination of which is tried: steps, clips, step sizes in units of 1/n.
-STEPS, CLIPS, RATES = (50, 200), (0.5, 1.0, 2.0, 4.0), (0.5, 2.0, 8.0)
+STEPS, CLIPS, RATES = (50, 200, 500), (1.0, 2.0, 4.0, 8.0), (0.5, 2.0, 8.0)
 PRIOR = np.array([1.0] + [0.5] * FEATURES + [0.5] * WARDS)  # standard deviations
 
 
@@ -100,21 +104,22 @@ OPPONENTS = {"DP-SGD": dp_sgd, "DP variational inference": dp_vi}
 
 
 def tuned(name, data, test, mu, seeds):
-    """The best mean held-out loss of an opponent over all its settings, chosen on the test sets themselves."""
-    best = (math.inf, math.inf, None)
+    """Held-out losses of an opponent and its setting, the one with the least mean, chosen on the test sets themselves."""
+    best = (math.inf, None, None)
     for setting in itertools.product(STEPS, CLIPS, RATES):
         losses = []
         for seed in range(seeds):
             found = OPPONENTS[name](data[seed][3], data[seed][2], mu, setting, np.random.default_rng(seed))
             losses.append(log_loss(found, test[seed][3], test[seed][2]))
-        best = min(best, (*harness.mean_and_error(losses), setting))
-    return best
+        if np.mean(losses) < best[0]:
+            best = (np.mean(losses), losses, setting)
+    return best[1:]
 
 
 def run(n, seeds, epsilons=EPSILONS):
     """Every ε: ours with its defaults, the opponents at their best, and the non-private fit."""
     model = model_of()
-    whole = [records(seed, n + 5000) for seed in range(seeds)]
+    whole = [records(FIRST_SEED + seed, n + 5000) for seed in range(seeds)]
     data = [tuple(part[:n] for part in each) for each in whole]
     test = [tuple(part[n:] for part in each) for each in whole]
     plain = [log_loss(_fit(data[seed][3], data[seed][2]), test[seed][3], test[seed][2]) for seed in range(seeds)]
@@ -129,15 +134,16 @@ def run(n, seeds, epsilons=EPSILONS):
             hats.append(float(made.r_hat.max()))
             losses.append(log_loss(_ordered(model, made.draws), test[seed][3], test[seed][2]))
         mu = gs.plan(gs.models.GaussianMean(dimension=1), gs.Budget(epsilon, DELTA), n=n, adjacency="replace-one").guarantee.mu
-        mean, error = harness.mean_and_error(losses)
-        row = {"epsilon": epsilon, "ours": mean, "ours_standard_error": error, "seconds": float(np.median(seconds))}
+        row = {"epsilon": epsilon, "ours": float(np.mean(losses)), "seconds": float(np.median(seconds))}
         row |= {"spent": plan.guarantee.mu / mu, "steps": plan.stages[0].steps, "power": plan.stages[0].chain.power}
         row |= {"largest_r_hat": max(hats)}
         for name in OPPONENTS:
-            loss, error, setting = tuned(name, data, test, mu, seeds)
-            row[name] = {"log_loss": loss, "standard_error": error, "setting": list(setting)}
-        told = ", ".join(f"{name} {row[name]['log_loss']:.4f}" for name in OPPONENTS)
-        harness.log(f"ε = {epsilon:g}: ours {row['ours']:.4f} ± {row['ours_standard_error']:.4f}, {told}")
+            theirs, setting = tuned(name, data, test, mu, seeds)
+            difference, error = harness.mean_and_error(np.subtract(losses, theirs))
+            row[name] = {"log_loss": float(np.mean(theirs)), "setting": list(setting)}
+            row[name] |= {"ours_less_theirs": difference, "standard_error": error}
+        told = ", ".join(f"{row[name]['ours_less_theirs']:+.5f} ({name})" for name in OPPONENTS)
+        harness.log(f"ε = {epsilon:g}: ours {row['ours']:.4f}, less theirs {told}")
         rows.append(row)
     return {"n": n, "data_sets": seeds, "delta": DELTA, "clip": model.clip, "non_private": float(np.mean(plain)), "rows": rows}
 
@@ -159,7 +165,7 @@ def _fit(rows, counts):
 
 def main():
     options = harness.arguments(__doc__)
-    sizes = (2000, 1, (1.0,)) if options.quick else (20_000, 3)
+    sizes = (2000, 1, (1.0,)) if options.quick else (20_000, 6)
     document = harness.head(options.quick, "jax", "numpyro") | run(*sizes)
     harness.save("own_models_quick" if options.quick else "own_models", document)
 

@@ -13,6 +13,7 @@ from benchmarks.report.asked import gains
 from benchmarks.report.contamination import contamination
 from benchmarks.report.draws import draws
 from benchmarks.report.models import families, heavy_tails, means, networks, tightness
+from benchmarks.report.own_models import own_models
 from benchmarks.report.speed import estimates, main_line, out_of_core, scale, speed
 from benchmarks.report.tables import budget, fill, span, table, wrapped
 from benchmarks.report.utility import SIGNAL, complete, counts, share_level, strong, utility
@@ -37,6 +38,7 @@ SECTIONS = {
     "gains": gains,
     "tables": tables_of_counts,
     "families": families,
+    "own_models": own_models,
     "contamination": contamination,
     "network_statistics": networks,
     "scale": scale,

@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from gibbsafe.errors import ParameterError
 from gibbsafe.service.refusals import Refusal
 from gibbsafe.service.studies import MODELS_OFFERED
 from gibbsafe.service.views import Choice, Policy
@@ -217,7 +218,8 @@ def test_no_analyst_fills_the_queue(world):
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ("table.csv", "absolute path"), ("/etc/passwd", "none of the folders"), ("http://elsewhere/t.csv", "path on the worker"),
+        ("table.csv", "absolute path"), ("/etc/passwd", "none of the folders"),
+        ("http://elsewhere/t.csv", "none of the object stores"),
         ("file://other/table.csv", "path on the worker"), ("{data}/../../secret.csv", "without '..'"), ("", "is missing"),
     ],
 )  # fmt: skip
@@ -225,6 +227,59 @@ def test_data_lie_where_the_operator_allows(filled, source, told):
     place = source.format(data=filled.folder / "data")
     with pytest.raises(Refusal, match=told):
         filled.desk.register_dataset(filled.actor("olga"), name="x", source=place, study=STUDY, epsilon=1.0, delta=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("s3://other/t.csv", "none of the object stores"), ("s3://desk/data/", "none of the object stores"),
+        ("s3://desk/data/../key", "plain URL"), ("s3://user:word@desk/data/t.csv", "plain URL"),
+        ("s3://desk/data/t?x=1", "plain URL"),
+        ("s3://desk/data/%2e%2e/t.csv", "plain URL"), ("s3://desk/data//t.csv", "plain URL"),
+        ("s3://desk/database.csv", "none of"),
+    ],
+)  # fmt: skip
+def test_objects_lie_in_stores_that_the_operator_opened(filled, source, told):
+    import dataclasses
+
+    from gibbsafe.service import Desk
+
+    desk = Desk(dataclasses.replace(filled.settings, stores=("s3://desk/data/",)))
+    with pytest.raises(Refusal, match=told):
+        desk.register_dataset(filled.actor("olga"), name="x", source=source, study=STUDY, epsilon=1.0, delta=1e-6)
+    desk.store.engine.dispose()
+
+
+@pytest.mark.parametrize("store", ["s3://desk", "file:///srv/", "desk/", "s3://desk/data"])
+def test_stores_are_beginnings_of_urls(world, store):
+    import dataclasses
+
+    with pytest.raises(ParameterError, match="stores"):
+        dataclasses.replace(world.settings, stores=(store,))
+
+
+def test_an_object_is_read_from_its_store(world, monkeypatch):
+    """The worker looks at an object, keeps its fingerprint and notices when its store is not open any more."""
+    import dataclasses
+
+    from pyarrow import fs
+
+    from gibbsafe.data.places import RemoteFile
+    from gibbsafe.service import files
+
+    inside = world.folder / "data"
+    inside.joinpath("object.csv").write_text("age,outcome\n1,no\n2,yes\n")
+    store = fs.SubTreeFileSystem(str(inside), fs.LocalFileSystem())
+    beside = files.fingerprint(inside / "object.csv", b"x" * 32)
+    monkeypatch.setattr(files, "locate", lambda url: RemoteFile(store, url.removeprefix("s3://desk/data/"), url))
+    opened = dataclasses.replace(world.settings, stores=("s3://desk/data/",))
+    place = files.resolved("s3://desk/data/object.csv", opened)
+    assert place == "s3://desk/data/object.csv"
+    assert files.fingerprint(place, b"x" * 32) == beside
+    with pytest.raises(files.FileRefusal, match="cannot be read"):
+        files.fingerprint("s3://desk/data/absent.csv", b"x" * 32)
+    with pytest.raises(files.FileRefusal, match="not open any more"):
+        files.resolved("s3://desk/data/object.csv", world.settings)
 
 
 def test_a_file_url_is_a_path(world):

@@ -39,7 +39,14 @@ def filled(folder: Path) -> tuple[Settings, dict[str, str]]:
     table.write_text(example_table())
     new_key(folder / "desk.key")
     settings = settings_of(
-        f"sqlite:///{folder / 'desk.db'}", None, folder / "desk.key", [folder], None, 5, secure=False, requests_per_minute=None
+        f"sqlite:///{folder / 'desk.db'}",
+        None,
+        folder / "desk.key",
+        [str(folder)],
+        None,
+        5,
+        secure=False,
+        requests_per_minute=None,
     )
     started = settings.clock()
     time = [started - 3600.0]  # an hour ago, so that the release is finished now

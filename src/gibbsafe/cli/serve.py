@@ -19,15 +19,18 @@ LedgerUrl = Annotated[
     str | None, typer.Option(help="The ledger's database; on PostgreSQL by default the same, else ledger.db beside it.")
 ]
 KeyOption = Annotated[Path, typer.Option(help="Private key that signs releases (gibbsafe key new); its .pub stands beside it.")]
-DataOption = Annotated[list[Path], typer.Option(help="A folder in which data sets may lie; may be repeated.")]
+DataOption = Annotated[
+    list[str], typer.Option(help="A folder, or store like s3://bucket/desk/, in which data sets may lie; may be repeated.")
+]
 SlotOption = Annotated[int, typer.Option(help="Seconds of a slot: results appear at whole slots only.")]
 
 
 def settings_of(  # noqa: PLR0917 - what an installation states
-    database: str, ledger: str | None, key: Path, data: list[Path], anchor: str | None, slot: int, **others: object
+    database: str, ledger: str | None, key: Path, data: list[str], anchor: str | None, slot: int, **others: object
 ) -> Settings:
     """Return what an installation's options say."""
     from gibbsafe._extras import require_extra
+    from gibbsafe.data.places import is_url
     from gibbsafe.ledger.secret import resolve
 
     require_extra("service", "the desk")
@@ -38,8 +41,9 @@ def settings_of(  # noqa: PLR0917 - what an installation states
     beside = f"sqlite:///{Path(url.removeprefix('sqlite:///')).parent / 'ledger.db'}" if url.startswith("sqlite") else url
     place = beside if ledger is None else resolve(ledger)
     place = place if "://" in place else f"sqlite:///{place}"
-    folders = tuple(folder.absolute() for folder in data)
-    return Settings(url, place, key, data=folders, anchor=anchor, slot=slot, **others)  # type: ignore[arg-type]
+    folders = tuple(Path(each).absolute() for each in data if not is_url(each))
+    stores = tuple(each for each in data if is_url(each))
+    return Settings(url, place, key, data=folders, stores=stores, anchor=anchor, slot=slot, **others)  # type: ignore[arg-type]
 
 
 @app.command("serve")

@@ -39,7 +39,7 @@ def ui(
 
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     settings = settings_of(
-        f"sqlite:///{folder.absolute() / 'desk.db'}", None, folder / "desk.key", data or [Path()], None, 5,
+        f"sqlite:///{folder.absolute() / 'desk.db'}", None, folder / "desk.key", [str(each) for each in data] or ["."], None, 5,
         secure=False, requests_per_minute=None,
     )  # fmt: skip
     from gibbsafe.service.server import listen, serve

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from gibbsafe._types import JSON
 from gibbsafe._validate import positive, probability
+from gibbsafe.data.places import is_url
 from gibbsafe.errors import GibbsafeError, ParameterError
 from gibbsafe.ledger import Account, Database, open_account, parse_reference
 from gibbsafe.ledger.journal import canonical
@@ -95,11 +96,13 @@ class Datasets(Base):
             raise as_refusal(error) from None
 
     def _place(self, source: str, actor: Actor) -> str:
-        """Return the path of a data set's file: inside the folders that are open for its owner, and nowhere else."""
+        """Return the place of a data set's file: inside folders and stores that are open for its owner, and nowhere else."""
         text = said("source", source, 1000)
         parts = urlsplit(text)
+        if is_url(text) and parts.scheme != "file":
+            return self._in_store(text, actor)
         if "://" in text and (parts.scheme != "file" or parts.netloc not in ("", "localhost")):
-            raise Refusal(422, "source: must be a path on the worker's machine, or its file:// URL")
+            raise Refusal(422, "source: must be a path on the worker's machine, its file:// URL, or a URL of a store")
         path = Path(unquote(parts.path) if parts.scheme == "file" else text)
         if not path.is_absolute() or ".." in path.parts or "\0" in text:
             raise Refusal(422, "source: must be an absolute path without '..'")
@@ -109,6 +112,17 @@ class Datasets(Base):
         if not any(path.is_relative_to(folder) for folder in folders):
             raise Refusal(422, "source: lies in none of the folders that the operator opened for data")
         return str(path)
+
+    def _in_store(self, url: str, actor: Actor) -> str:
+        """Return the URL of an object: of a store that is open for its owner, without user, options or ways back."""
+        if any(odd in url for odd in ("..", "@", "?", "#", "%", "\\", "\0", "//../")) or "//" in url.split("://", 1)[1]:
+            raise Refusal(422, "source: must be a plain URL, without '..', user, options or escapes")
+        stores = self.settings.stores
+        if self.settings.own_folders:
+            stores = tuple(f"{store}{actor.name}/" for store in stores if NAME.fullmatch(actor.name))
+        if not any(url.startswith(store) and len(url) > len(store) for store in stores):
+            raise Refusal(422, "source: lies in none of the object stores that the operator opened for data")
+        return url
 
     # -- reading -------------------------------------------------------------------------------------------------
 

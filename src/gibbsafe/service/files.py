@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gibbsafe.data.census import Unit
 from gibbsafe.data.directories import column_names
+from gibbsafe.data.places import is_url, locate, open_file
 from gibbsafe.data.stream import check_count
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.privacy import Adjacency
@@ -22,8 +23,12 @@ class FileRefusal(GibbsafeError):  # noqa: N818 - the house's word for it
     """What is wrong with a file's form: never what it holds."""
 
 
-def resolved(source: str, settings: Settings) -> Path:
-    """Return where a file really lies: links may not lead out of the folders that are open for data."""
+def resolved(source: str, settings: Settings) -> Path | str:
+    """Return where a file really lies: links may not lead out of the folders that are open for data. A URL stays what it is."""
+    if is_url(source):
+        if not any(source.startswith(store) for store in settings.stores):
+            raise FileRefusal("its store is not open any more; nothing was charged")
+        return source
     try:
         path = Path(source).resolve(strict=True)
         folders = [folder.resolve() for folder in settings.data]
@@ -34,14 +39,14 @@ def resolved(source: str, settings: Settings) -> Path:
     return path
 
 
-def fingerprint(path: Path, secret: bytes) -> str:
+def fingerprint(place: Path | str, secret: bytes) -> str:
     """Return a file's HMAC: compared with the one of its registration. Whoever sees it but not the secret can test no guess."""
     made = hmac.new(secret, digestmod="sha256")
     try:
-        with path.open("rb") as file:
+        with open_file(locate(place)) as file:
             while piece := file.read(2**20):
                 made.update(piece)
-    except OSError:
+    except (OSError, GibbsafeError):
         raise FileRefusal("its file cannot be read; nothing was charged") from None
     return made.hexdigest()
 
@@ -59,7 +64,7 @@ def worker_secret(settings: Settings) -> bytes:
     return found
 
 
-def look(path: Path, study: Study) -> None:
+def look(path: Path | str, study: Study) -> None:
     """Refuse a file without the declared columns or with another number of records than declared: its form, and no value."""
     try:
         table = study.read(path)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gibbsafe._validate import count, fail, positive
+from gibbsafe.data.places import is_url
 
 __all__ = ["OpenIdProvider", "Settings"]
 
@@ -42,6 +43,7 @@ class Settings:
         ledger: URL of the ledger's database; on PostgreSQL it may be the same, a SQLite ledger is a file of its own.
         key: private key that signs releases (`gibbsafe key new`); the worker's alone. Its public half stands beside it.
         data: folders in which data sets may lie; owners name nothing outside them.
+        stores: beginnings of URLs of object stores in which data sets may lie, such as ``s3://bucket/desk/``.
         own_folders: whether an owner's files lie in a folder of their own name in there, so that no owner names another's.
         anchor: where the ledger's accounts leave their marks, or None.
         secure: whether browsers reach it by HTTPS: cookies are then sent over nothing else.
@@ -66,6 +68,7 @@ class Settings:
     ledger: str = field(repr=False)
     key: Path
     data: tuple[Path, ...] = ()
+    stores: tuple[str, ...] = ()
     own_folders: bool = False
     anchor: str | None = None
     secure: bool = True
@@ -92,6 +95,9 @@ class Settings:
             positive(name, getattr(self, name))
         for name in ("slot", "session", "token_days", "largest_body", "largest_rows", "most_pending", "preview_rows"):
             count(name, getattr(self, name))
+        for store in self.stores:
+            if not is_url(store) or store.startswith("file:") or not store.endswith("/"):
+                fail("stores", store, "the beginning of a URL of an object store, ending in '/': s3://bucket/folder/")
         if self.requests_per_minute is not None:
             count("requests_per_minute", self.requests_per_minute)
         if self.database == self.ledger and self.database.startswith("sqlite"):
