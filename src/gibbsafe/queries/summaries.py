@@ -9,6 +9,7 @@ import numpy as np
 
 from gibbsafe._validate import open_probability
 from gibbsafe.queries.query import Answer, ErrorBound, Query, Sample
+from gibbsafe.theorems import Kind
 
 __all__ = ["Covariance", "CredibleInterval", "Mean", "Quantile", "covariance", "credible_interval", "mean", "quantile"]
 
@@ -109,9 +110,17 @@ class CredibleInterval(Query):
         lower, upper = np.quantile(columns, [tails, 1 - tails], axis=0)
         mean = columns.mean(axis=0)
         ends = np.column_stack([np.minimum(lower, mean), np.maximum(upper, mean)])
-        what = "true parameter" if sample.of == "population" else "tempered posterior; for the true parameter see interval"
-        question = f"{self.title} ({what})"
+        question = f"{self.title} ({_whose(sample)})"
         return Answer(question, ends, sample.draws, names, _level_error(sample, failure, questions * len(names)))
+
+
+def _whose(sample: Sample) -> str:
+    """Say what the draws behind an interval are draws of."""
+    if sample.of == "population":
+        return "true parameter"
+    if sample.model.kind is Kind.OWN:
+        return "a chain's draws, not proved to be the posterior's"
+    return "tempered posterior; for the true parameter see interval"
 
 
 def mean(parameters: Names = None, *, of: str | None = None) -> Mean:

@@ -28,6 +28,8 @@ from gibbsafe.data.options import EncodingOptions  # noqa: E402
 from gibbsafe.data.stream import encode_records  # noqa: E402
 from gibbsafe.domains.column import Column  # noqa: E402
 
+from ...own_gaussian import gaussian  # noqa: E402
+
 COLUMNS = tuple(Column(name, bounds=(-3, 3)) for name in "abc")
 TARGET = Column("y", kind="label", levels=(0, 1))
 
@@ -49,6 +51,14 @@ def test_an_estimate_of_few_records(client, table):
     data = da.from_array(X, chunks=(700, 3)), da.from_array(y, chunks=700)
     expected = plan.release((X, y), generator=seeded()).draws
     assert (plan.release(data, cluster=client, generator=seeded()).draws == expected).all()
+
+
+def test_a_likelihood_of_ones_own(client):
+    plan = gs.plan(gaussian(steps=5), gs.Budget(5.0, 1e-6), n=2_000, adjacency="replace-one")
+    records = seeded().normal([1.0, -2.0], 1.0, (2_000, 2))
+    expected = plan.release((records,), generator=seeded()).walk
+    data = (da.from_array(records, chunks=(700, 2)),)
+    assert np.array_equal(plan.release(data, cluster=client, generator=seeded()).walk, expected)
 
 
 def test_frames_in_any_partitions_an_empty_one_among_them(client, plan, frame, expected):

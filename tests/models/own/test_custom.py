@@ -1,11 +1,13 @@
 """Likelihoods of one's own: planned, released, verified with and without their code, refused where they are no likelihood."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
 
 import gibbsafe as gs
+from gibbsafe.data import blocks, sums
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.posteriors.clipped import clip_gradients, clipped_sums, grid_of_terms
 from gibbsafe.release.files import check_release, digest
@@ -80,6 +82,29 @@ def test_one_record_at_a_time_gives_the_same(tmp_path):
     plans = [gs.plan(gaussian(batched=batched, steps=5), BUDGET, n=N, adjacency="replace-one") for batched in (True, False)]
     first, second = (plan.release(DATA, generator=np.random.default_rng(0), progress=False).walk for plan in plans)
     assert np.array_equal(first, second)
+
+
+def test_threads_give_the_same_walk():
+    plan = gs.plan(gaussian(steps=5), BUDGET, n=70_000, adjacency="replace-one")
+    walks = [
+        plan.release(normal_records(70_000), generator=np.random.default_rng(0), progress=False, workers=workers).walk
+        for workers in (1, 3)
+    ]
+    assert np.array_equal(*walks)
+
+
+def test_block_functions_hold_no_records(monkeypatch):
+    sizes, whole = [], sums.sum_of_chunks
+
+    def seen(function, *rest):
+        sizes.append(len(pickle.dumps(function)))
+        return whole(function, *rest)
+
+    monkeypatch.setattr(blocks, "sum_of_chunks", seen)
+    plan = gs.plan(gaussian(steps=5), BUDGET, n=3000, adjacency="replace-one")
+    plan.release(normal_records(3000), generator=np.random.default_rng(0), progress=False)
+    assert sizes
+    assert max(sizes) < 8192
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
@@ -277,3 +302,8 @@ def test_rehearsals_need_a_simulator_and_read_no_records():
     found = model.rehearse(BUDGET, n=2000, runs=2)
     assert found.error < 0.3 < found.prior_error
     assert "error of the means" in str(found)
+
+
+def test_an_interval_says_whose_draws_it_is_of(tmp_path):
+    made = released(gaussian(steps=6), DATA, tmp_path, N)
+    assert "a chain's draws" in made.answer(gs.queries.credible_interval(0.9, of="draws")).question
