@@ -25,6 +25,13 @@ NEEDS = {
         "'budget': {'epsilon': 1.0}, 'model': {'name': 'LogisticRegression'}, 'columns': {'x': {'bounds': [0, 1]}}, "
         "'target': {'name': 'y', 'labels': [0, 1]}})"
     ],
+    "dask": ["gibbsafe release study.toml --data patients.csv --no-ledger --out new.json --cluster tcp://127.0.0.1:1"],
+    "jax": [
+        "import gibbsafe as gs; gs.models.Custom(log_likelihood=lambda theta, record: 0.0, parameters={'a': 1}, prior=1.0, "
+        "columns={'x': (0, 1)})"
+    ],
+    "numpyro": ["import gibbsafe as gs; gs.models.from_numpyro(lambda x: None, columns={'x': (0, 1)})"],
+    "service": ["gibbsafe serve --demo", "gibbsafe ui", "gibbsafe desk migrate", "import gibbsafe.service"],
     "accounting": ["import gibbsafe as gs; gs.privacy.to_dp_event(gs.privacy.GaussianDP(1.0))"],
 }
 #: Seconds of processor time within which a missing extra is told: nothing long was begun.
