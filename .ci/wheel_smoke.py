@@ -31,7 +31,7 @@ NEEDS = {
         "columns={'x': (0, 1)})"
     ],
     "numpyro": ["import gibbsafe as gs; gs.models.from_numpyro(lambda x: None, columns={'x': (0, 1)})"],
-    "service": ["gibbsafe serve --demo", "gibbsafe ui", "gibbsafe desk migrate", "import gibbsafe.service"],
+    "service": ["gibbsafe serve --demo", "gibbsafe ui", "gibbsafe desk migrate"],
     "accounting": ["import gibbsafe as gs; gs.privacy.to_dp_event(gs.privacy.GaussianDP(1.0))"],
 }
 #: Seconds of processor time within which a missing extra is told: nothing long was begun.

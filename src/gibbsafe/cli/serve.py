@@ -80,6 +80,9 @@ def serve(
     `gibbsafe serve --demo`
     """
     if demo:
+        from gibbsafe._extras import require_extra
+
+        require_extra("service", "the desk")
         from gibbsafe.cli.desk_demo import run
 
         run(port)
