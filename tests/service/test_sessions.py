@@ -134,6 +134,11 @@ def test_large_bodies_are_not_read(world, client):
     for stated in ("-1", "1e9", "9" * 30):
         answer = client.post("/api/v1/users", headers={**world.header("otto"), "content-length": stated}, content=b"x")
         assert answer.status_code == 413
+    page = client.post("/sign-in", content=b"x" * 2_000_001)
+    assert page.status_code == 413
+    assert page.headers["content-type"].startswith("text/html")
+    assert "2,000,000 bytes" in page.text
+    assert "default-src" in page.headers["content-security-policy"]
 
 
 def test_nobody_learns_what_went_wrong_inside(world, monkeypatch, caplog):

@@ -47,7 +47,7 @@ def create_app(settings: Settings, desk: Desk | None = None, ticket: Ticket | No
         open_id.attach(app, settings, settings.open_id)
     app.include_router(router(app.state.desk))
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
-    app.add_middleware(Guards, settings=settings)
+    app.add_middleware(Guards, settings=settings, line=_line)
     return app
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TypeAlias
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gibbsafe.service.cookies import COOKIE
@@ -29,6 +31,8 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+#: An answer of one line, from a request, a status and the line.
+Line: TypeAlias = Callable[[Request, int, str], Response]
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 #: Callers that are remembered; the one that was silent longest is forgotten first.
 MOST_CALLERS = 10_000
@@ -55,10 +59,10 @@ class Limiter:
 
 
 class Guards:
-    """An ASGI layer around the application."""
+    """An ASGI layer around the application; ``line`` makes an answer of one line, a page or JSON."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.app, self.settings = app, settings
+    def __init__(self, app: ASGIApp, settings: Settings, line: Line) -> None:
+        self.app, self.settings, self.line = app, settings, line
         self.limiter = Limiter(settings.requests_per_minute, settings.clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,7 +74,7 @@ class Guards:
         answered = self._dressed(send)
         refused = self._refused(scope, headers)
         if refused is not None:
-            await _answer(answered, *refused)
+            await self._answer(scope, answered, *refused)
             return
         body = _Body(receive, self.settings.largest_body)
 
@@ -78,7 +82,7 @@ class Guards:
             if not body.too_large:
                 await answered(message)
             elif message["type"] == "http.response.start":  # whatever the application made of a body that broke off
-                await _answer(answered, *self._too_large())
+                await self._answer(scope, answered, *self._too_large())
 
         await self.app(scope, body, unless_too_large)
 
@@ -98,6 +102,12 @@ class Guards:
         if foreign and scope["method"] in UNSAFE and not scope["path"].startswith("/api/"):
             return 403, "form: came from another site's page"
         return None
+
+    async def _answer(self, scope: Scope, send: Send, status: int, text: str) -> None:
+        response = self.line(Request(scope), status, text)
+        if status == 429:
+            response.headers["retry-after"] = "60"
+        await response(scope, _nothing_more, send)
 
     def _too_large(self) -> tuple[int, str]:
         return 413, f"body: larger than {self.settings.largest_body:,} bytes, the most that is read"
@@ -131,9 +141,5 @@ class _Body:
         return {"type": "http.disconnect"} if self.too_large else message
 
 
-async def _answer(send: Send, status: int, line: str) -> None:
-    body = json.dumps({"detail": line}).encode()
-    sizes = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    sizes += [(b"retry-after", b"60")] if status == 429 else []
-    await send({"type": "http.response.start", "status": status, "headers": sizes})
-    await send({"type": "http.response.body", "body": body})
+async def _nothing_more() -> Message:
+    return {"type": "http.disconnect"}
