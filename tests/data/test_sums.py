@@ -4,7 +4,6 @@ import os
 import pickle
 import threading
 from contextlib import suppress
-from itertools import product
 
 import numpy as np
 import pytest
@@ -131,12 +130,16 @@ def test_the_environment_may_name_the_number_of_workers(monkeypatch):
 # -- block functions of every model and sampler ----------------------------------------------------------------------------
 
 
-def plans_of(model, adjacencies):
+ROWS = 200
+
+
+def plans_of(example):
     """One plan for each way of drawing that a model has."""
-    ways = [{"sampler": name} for name in SAMPLERS] + [{"purpose": "estimate"}]
-    for adjacency, way, delta in product(adjacencies, ways, (1e-6, 0.0)):
-        with suppress(gs.GibbsafeError):
-            yield gs.plan(model, gs.Budget(2.0, delta), n=600, adjacency=adjacency, **way)
+    for way in [{"sampler": name} for name in SAMPLERS] + [{"purpose": "estimate"}]:
+        for delta in (1e-6, 0.0):
+            with suppress(gs.GibbsafeError):
+                yield gs.plan(example.model, gs.Budget(2.0, delta), n=ROWS, adjacency=example.adjacencies[0], **way)
+                break
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -145,20 +148,14 @@ def test_block_functions_can_be_sent_elsewhere_and_hold_no_records(monkeypatch, 
 
     def seen(function, chunk, rows, block_rows):
         sizes.append(len(pickle.dumps(function)))
-        sent = pickle.loads(pickle.dumps(function))
-        answer = whole(function, chunk, rows, block_rows)
-        again = whole(sent, chunk, rows, block_rows)
-        for first, second in zip(answer, again, strict=True):
-            if isinstance(first, (float, np.ndarray)):
-                np.testing.assert_array_equal(first, second)
-        return answer
+        return whole(pickle.loads(pickle.dumps(function)), chunk, rows, block_rows)
 
     whole = sums.sum_of_chunks
     for module in (blocks_module, spool):
         monkeypatch.setattr(module, "sum_of_chunks", seen)
     example = EXAMPLES[name]
-    data = records(example.model, 600)
-    for plan in plans_of(example.model, example.adjacencies):
+    data = records(example.model, ROWS)
+    for plan in plans_of(example):
         plan.release(data, generator=np.random.default_rng(0), progress=False, workers=1)
     assert sizes
     assert max(sizes) < LARGEST
@@ -168,7 +165,7 @@ def test_block_functions_can_be_sent_elsewhere_and_hold_no_records(monkeypatch, 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_releases_are_the_same_for_any_number_of_workers(name):
     example = EXAMPLES[name]
-    data = records(example.model, 600)
-    for plan in plans_of(example.model, example.adjacencies[:1]):
+    data = records(example.model, ROWS)
+    for plan in plans_of(example):
         draws = [plan.release(data, generator=np.random.default_rng(0), progress=False, workers=w).draws for w in (1, 3)]
         np.testing.assert_array_equal(*draws)
