@@ -397,6 +397,16 @@ def test_costs_are_found_again_and_their_section_written():
 COUNTED = {"kind": gs.models.CountRegression, "cap": 12, "dispersion": 8.0}
 
 
+def test_opponents_of_own_models_give_finite_losses():
+    from benchmarks.questions import own_models
+
+    _, _, counts, rows = own_models.records(0, 300)
+    for opponent in own_models.OPPONENTS.values():
+        found = opponent(rows, counts, 1.0, (4, 1.0, 0.5), np.random.default_rng(0))
+        assert math.isfinite(own_models.log_loss(found, rows, counts))
+    assert math.isfinite(own_models.log_loss(own_models._fit(rows, counts), rows, counts))
+
+
 TESTS = {
     "contamination": test_contamination_and_its_section,
     "costs": test_costs_are_found_again_and_their_section_written,
@@ -413,6 +423,7 @@ TESTS = {
     "schedules": test_schedules_on_a_table_and_their_page,
     "speed": test_speed_without_chains,
     "tables": test_tables_have_errors_and_intervals_that_cover,
+    "own_models": test_opponents_of_own_models_give_finite_losses,
     "tightness": test_tightness_shares_are_at_most_one,
     "utility": test_every_method_of_utility_gives_a_finite_loss,
     "workers": test_threads_and_the_bytes_of_every_way,

@@ -119,7 +119,7 @@ def test_endless_integers(tmp_path, contents):
     refused(tmp_path, hashed(contents["mean"]).replace('"n": 40', '"n": ' + "4" * 4301), "not JSON|4300")
 
 
-@pytest.mark.parametrize("version", ["gibbsafe/release/3", "gibbsafe/release/1 ", None, 1, ["gibbsafe/release/1"]])
+@pytest.mark.parametrize("version", ["gibbsafe/release/4", "gibbsafe/release/1 ", None, 1, ["gibbsafe/release/1"]])
 def test_unknown_formats(tmp_path, contents, version):
     refused(tmp_path, hashed(contents["mean"] | {"format": version}), "format")
 
