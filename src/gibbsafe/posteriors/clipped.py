@@ -46,6 +46,7 @@ def clip_gradients(gradients: Floats, bound: float) -> Floats:
     >>> clip_gradients(np.array([[3e300, 4e300], [np.nan, 1.0], [0.5, 0.0]]), 1.0).round(4).tolist()
     [[0.6, 0.8], [0.0, 0.0], [0.5, 0.0]]
     """
+    gradients = np.asarray(gradients, dtype=np.float64)  # norms and sums of fewer digits would not keep to the bound
     d, grid = gradients.shape[-1], grid_of_terms(bound)
     slack = max(2.0**-40, d * 2.0**-50)  # what computing a norm may err by, and more
     room = max(0.0, bound * (1 - slack) - 0.5 * grid * math.sqrt(d) * (1 + slack))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -130,10 +130,24 @@ class GivenGradients:
 
     def _of_point(self, rows: Floats, point: Mapping[str, Any]) -> Floats:
         if self.batched:
-            answer = self.gradient(point, self.record.named(rows, np.int64))
-            return self.parameters.flat(answer, (len(rows),))
-        records = (self.record.named(row, np.int64) for row in rows)
-        return np.stack([self.parameters.flat(self.gradient(point, each)) for each in records])
+            try:
+                return self._of_block(rows, point)
+            except Exception:  # at some record: the others count as they would without it
+                return np.concatenate([self._or_zero(partial(self._of_block, row[None], point)).reshape(1, -1) for row in rows])
+        return np.stack([self._or_zero(partial(self._of_record, row, point)) for row in rows])
+
+    def _of_block(self, rows: Floats, point: Mapping[str, Any]) -> Floats:
+        return self.parameters.flat(self.gradient(point, self.record.named(rows, np.int64)), (len(rows),))
+
+    def _of_record(self, row: Floats, point: Mapping[str, Any]) -> Floats:
+        return self.parameters.flat(self.gradient(point, self.record.named(row, np.int64)))
+
+    def _or_zero(self, gradient: Callable[[], Floats]) -> Floats:
+        """Return a record's gradient, 0 where the function fails: whether it does depends on the record, so nobody may see it."""
+        try:
+            return gradient()
+        except Exception:
+            return np.zeros(self.parameters.size)
 
     def values(self, rows: Floats, thetas: Floats) -> Floats:
         """Return log-likelihoods (chains, rows)."""

@@ -307,3 +307,23 @@ def test_rehearsals_need_a_simulator_and_read_no_records():
 def test_an_interval_says_whose_draws_it_is_of(tmp_path):
     made = released(gaussian(steps=6), DATA, tmp_path, N)
     assert "a chain's draws" in made.answer(gs.queries.credible_interval(0.9, of="draws")).question
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_a_function_that_fails_at_some_record_counts_it_as_nothing(batched):
+    def failing(parameters, records):
+        if np.any(np.asarray(records["x"]) > 40):
+            raise ZeroDivisionError("of a private record")
+        return {"mean": records["x"] - parameters["mean"]}
+
+    model = gaussian(gradient=failing, batched=batched, steps=3)
+    plan = gs.plan(model, BUDGET, n=N, adjacency="replace-one")
+    hostile = plan.release(DATA, generator=np.random.default_rng(0), progress=False)
+    terms = model.code(np.vstack([DATA[0][:1], np.ones((2, 2))]), np.zeros((1, 2)))
+    assert terms.tolist() == [[[0, 0], [1, 1], [1, 1]]]
+    assert hostile.walk.shape == (3, model.chains, 2)
+
+
+def test_gradients_of_few_digits_are_summed_with_all():
+    terms = clip_gradients(np.full((4, 3), 0.1, dtype=np.float32), 1.0)
+    assert terms.dtype == np.float64

@@ -118,7 +118,7 @@ def _costs(loss: Loss, frame: Frame, radius: float, rows: Floats, y: Floats | No
 
 def _bin_of(costs: Floats) -> npt.NDArray[np.intp]:
     """Return the bin of each cost: `PER_OCTAVE` of them between a power of 2 and the next."""
-    share, power = np.frexp(np.clip(costs, LEAST_COST, 1 / LEAST_COST))
+    share, power = np.frexp(np.clip(np.nan_to_num(costs), LEAST_COST, 1 / LEAST_COST))
     return np.asarray((power + OCTAVES) * PER_OCTAVE + ((2 * share - 1) * PER_OCTAVE).astype(np.intp), dtype=np.intp)
 
 
