@@ -25,8 +25,8 @@ DEVIATIONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 STEPS = 25
 #: A fit ends when a step is this short beside the prior and the point: a first look, and the fit that counts.
 ROUGH, FINE = 1e-2, 1e-4
-#: Differences of log evidence beyond which wider priors are not tried any more.
-NEGLIGIBLE = 8.0
+#: Differences of log evidence beyond which wider priors are not tried any more, at a first look and by the fit that counts.
+FALLING, NEGLIGIBLE = 1.0, 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ def best_fit(  # noqa: PLR0917 - a fit's ingredients
     ``near`` is a standard deviation already found for nearly the same answers: only those about it are tried, and finely. ``own``
     are precisions of parameters with a prior of their own, 0 for those that the search is for.
     """
-    close = ROUGH if near is None else FINE
+    close, over = (ROUGH, FALLING) if near is None else (FINE, NEGLIGIBLE)
     asked = expectation.asked(observed.points, observed.shares)
     tried: list[Fit] = []
     for deviation in expectation.deviations(len(start)):
@@ -131,7 +131,7 @@ def best_fit(  # noqa: PLR0917 - a fit's ingredients
             continue
         tried.append(_fit(expectation, asked, observed, deviation * unit, start, own=own, close=close))
         start = tried[-1].point
-        if tried[-1].evidence < max(fit.evidence for fit in tried) - NEGLIGIBLE:
+        if tried[-1].evidence < max(fit.evidence for fit in tried) - over:
             break
     best = max(tried, key=lambda fit: fit.evidence)
     weights = np.exp([fit.evidence - best.evidence for fit in tried])
