@@ -10,19 +10,18 @@ that somebody would take who forgot something: the textbook's, the draws' own, a
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import sys
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from coverage_cells import DELTA, Cell, Labels, Population, cells, population_of, settle
-from parts import ROOT, Part, digest
+from coverage_store import PATH, Store
+from parts import ROOT, STATE, carried_out
 from scipy.special import expit, ndtri, stdtrit
 
 import gibbsafe as gs
@@ -34,6 +33,8 @@ from gibbsafe.release import Release
 
 #: Cells that were not looked at while the rules were written.
 SEED = 2028
+#: Releases of a cell in the long version.
+RELEASES = 200
 LEVEL = 0.9
 #: The share of the budget that posterior draws keep for intervals here; they have none by default.
 KEPT = 0.5
@@ -103,16 +104,20 @@ class Count:
         return float(np.mean(self.hits)), float(np.nanmean(np.mean(self.widths, axis=0) / oracle))
 
 
-def measured(cell: Cell, population: Population, releases: int, seed: list[int]) -> Outcome:
+def released(plan: Plan, population: Population, n: int, seed: list[int], run: int) -> tuple[Any, Release]:
+    """Return one data set of a cell, and its release."""
+    data = population.sample(n, np.random.default_rng([*seed, run, 0]))
+    return data, plan.release(data, generator=np.random.default_rng([*seed, run, 1]), progress=False, workers=1)
+
+
+def measured(plan: Plan, cell: Cell, population: Population, releases: int, seed: list[int]) -> Outcome:
     """Release ``releases`` data sets of a cell and count."""
     started = time.process_time()
-    plan = plan_of(cell, population)
     truth, z = population.original, float(ndtri((1 + LEVEL) / 2))
     oracle, plain = (2 * z * each for each in population.deviations(cell.n, cell.epsilon))
     ours, others, decided, holds, asking = Count(), dict[str, Count](), [], True, 0.0
     for run in range(releases):
-        data = population.sample(cell.n, np.random.default_rng([*seed, run, 0]))
-        release = plan.release(data, generator=np.random.default_rng([*seed, run, 1]), progress=False)
+        data, release = released(plan, population, cell.n, seed, run)
         asked = time.process_time()
         lower, upper, share, mean = intervals_of(release)
         asking += time.process_time() - asked
@@ -187,32 +192,39 @@ def units(chosen: Any) -> list[int]:
     return [int(text) for text in chosen.cells.split(",")] if chosen.cells else every
 
 
-def one(chosen: Any, number: int) -> tuple[Cell, Outcome | str]:
-    """Carry out one cell."""
+def store_of(chosen: Any) -> Store:
+    """Return where outcomes are kept: committed for the long version, beside other audits' for others."""
+    settings = f"seed {chosen.seed}, {chosen.settings} cells, {chosen.releases} releases"
+    long = (chosen.seed, chosen.releases) == (SEED, RELEASES)
+    return Store(PATH if long else STATE / "coverage.json", settings, Outcome)
+
+
+def one(chosen: Any, number: int) -> tuple[Cell, Outcome | str, Floats | None]:
+    """Carry out one cell, or return what is known of it; with the intervals that it began with, if it is new."""
     if number >= chosen.settings:
         name, epsilon = TABLES[number - chosen.settings]
         found = table_of(name)
         if found is None:
-            return Cell("logistic", 0, 0, epsilon, "full fit", 0, "the model's", name), "skipped: data absent"
+            return Cell("logistic", 0, 0, epsilon, "full fit", 0, "the model's", name), "skipped: data absent", None
         cell, population = replace(found[0], epsilon=epsilon), found[1]
     else:
         cell = cells(chosen.seed, chosen.settings)[number]
         population = population_of(cell, chosen.seed * 1000 + number)
-    releases = max(2, chosen.releases // 2) if cell.n >= 100_000 else chosen.releases
+    releases, seed = max(2, chosen.releases // 2) if cell.n >= 100_000 else chosen.releases, [chosen.seed, number]
     try:
-        outcome = measured(cell, population, releases, [chosen.seed, number])
+        plan = plan_of(cell, population)
+        first = np.array(intervals_of(released(plan, population, cell.n, seed, 0)[1])[:2])
+        known = store_of(chosen).found(str(cell), first)
+        if known is not None:
+            return cell, known, None
+        outcome = measured(plan, cell, population, releases, seed)
     except gs.GibbsafeError as error:
-        return cell, f"refused: {error}"
+        return cell, f"refused: {error}", None
     sys.stderr.write(
         f"{number}: {cell}: coverage {outcome.covered.mean():.3f}, least {outcome.covered.min():.2f}, "
         f"width {np.nanmean(outcome.widths):.2f}, {outcome.seconds:.0f} s, {outcome.asking:.0f} s of it for intervals\n"
     )
-    return cell, outcome
-
-
-def watched() -> str:
-    """A digest of everything an outcome depends on, the populations included."""
-    return digest() + hashlib.sha256((Path(__file__).parent / "coverage_cells.py").read_bytes()).hexdigest()
+    return cell, outcome, first
 
 
 def main() -> None:
@@ -220,14 +232,21 @@ def main() -> None:
     from arguments import arguments, finish
     from coverage_report import markdown
 
-    sizes = {"settings": (110, 10), "releases": (200, 6)}
+    sizes = {"settings": (100, 10), "releases": (RELEASES, 6)}
     texts = {"cells": "numbers of single cells, such as 3,17,42"}
     chosen = arguments(__doc__, sizes, seed=SEED, settings={"workers": 1}, texts=texts)
-    part = Part("coverage", (chosen.settings, chosen.releases, chosen.seed), watched=watched)
-    numbers = units(chosen)
-    outcomes, seconds = part.run(numbers, partial(one, chosen), workers=chosen.workers, minutes=chosen.minutes)
-    done = [(number, *found) for number, found in zip(numbers, outcomes, strict=True) if found is not None]
-    finish(chosen, markdown(done, chosen, seconds), outcomes)
+    store, numbers, found = store_of(chosen), units(chosen), {}
+    STATE.mkdir(exist_ok=True)
+    began, spent = time.monotonic(), 0.0
+    for number, (cell, outcome, first), seconds in carried_out(numbers, partial(one, chosen), chosen.workers):
+        if first is not None:
+            store.keep(str(cell), first, outcome)
+        found[number], spent = (cell, outcome), spent + seconds
+        sys.stderr.write(f"{len(found)} of {len(numbers)} cells, {spent:.0f} s\n")
+        if time.monotonic() - began > 60 * chosen.minutes:
+            break
+    done = [(number, *found[number]) for number in numbers if number in found]
+    finish(chosen, markdown(done, chosen, store.commits()), [found.get(number) for number in numbers])
 
 
 if __name__ == "__main__":

@@ -165,12 +165,13 @@ def misses(rows: list[Row]) -> list[str]:
     return table(("cell", "missed", "reason"), lines) if lines else ["None."]
 
 
-def markdown(done: list[tuple[int, Cell, Any]], chosen: Any, seconds: float) -> str:
+def markdown(done: list[tuple[int, Cell, Any]], chosen: Any, commits: dict[str, int]) -> str:
     """The whole report."""
     rows = [row for row in done if not isinstance(row[2], str)]
     skipped = [f"- {number}: {cell}: {outcome}" for number, cell, outcome in done if isinstance(outcome, str)]
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("gibbsafe", "numpy", "scipy"))
     clean = sum(not missed(cell, found) for _, cell, found in rows)
+    seconds = sum(found.seconds for *_, found in rows)
     releases, asking = sum(found.releases for *_, found in rows), sum(found.asking for *_, found in rows)
     intro = f"""Written by `{chosen.command}`: how often nominal 90 % intervals of `Release.population` hold the true parameter
 (δ = 1e-6, replace-one, default settings; posterior draws keep half of the budget for intervals). {len(rows)} cells, {releases:,}
@@ -201,6 +202,8 @@ fit without privacy, *draws' own* the draws for a posterior, *bootstrap* five pr
         *every_cell(rows),
         "",
         f"{datetime.date.today()}, Python {platform.python_version()}, {versions}, {seconds:.0f} seconds of one core,",
-        f"{asking:.0f} of them for asking releases for intervals.",
+        f"{asking:.0f} of them for asking releases for intervals. Cells by commit: "
+        + ", ".join(f"{commit} ({number})" for commit, number in commits.items())
+        + ".",
     ]
     return "\n".join(parts) + "\n"

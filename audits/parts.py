@@ -86,7 +86,7 @@ class Part:
         if len(missing) < len(units):
             sys.stderr.write(f"{self.name}: {len(units) - len(missing)} of {len(units)} units were done before\n")
         with file:
-            for unit, outcome, seconds in _carried_out(missing, work, workers):
+            for unit, outcome, seconds in carried_out(missing, work, workers):
                 pickle.dump((unit, outcome, seconds), file)
                 file.flush()
                 done[unit], spent = outcome, spent + seconds
@@ -109,7 +109,8 @@ def _processor() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def _carried_out(units: Sequence[Any], work: Callable[[Any], Any], workers: int) -> Iterator[tuple[Any, Any, float]]:
+def carried_out(units: Sequence[Any], work: Callable[[Any], Any], workers: int) -> Iterator[tuple[Any, Any, float]]:
+    """Yield every unit with what it gave and the processor seconds it took, as they come."""
     jobs = [(work, unit) for unit in units]
     if workers == 1 or len(jobs) < 2:
         yield from map(_timed, jobs)

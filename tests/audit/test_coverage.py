@@ -85,14 +85,32 @@ def test_the_oracle_is_the_spread_of_a_perturbed_objective(cells):
 def test_a_cell_is_measured_and_reported(cells, coverage, monkeypatch):
     monkeypatch.setattr(cells, "POOL", 500)
     cell = made(cells, epsilon=10.0)
-    outcome = coverage.measured(cell, cells.population_of(cell, 1), 3, [0])
+    population = cells.population_of(cell, 1)
+    outcome = coverage.measured(coverage.plan_of(cell, population), cell, population, 3, [0])
     assert outcome.covered.shape == outcome.widths.shape == (4,)
     assert set(outcome.others) == {"textbook", "bootstrap"}
     report = load("coverage_report")
     chosen = type("Chosen", (), {"command": "audits/coverage.py"})
-    written = report.markdown([(0, cell, outcome), (1, cell, "skipped: data absent")], chosen, 1.0)
+    written = report.markdown([(0, cell, outcome), (1, cell, "skipped: data absent")], chosen, {"abc": 1})
+    assert "Cells by commit: abc (1)" in written
     assert "0: logistic, 1,000 × 3" in written
     assert "skipped: data absent" in written
+
+
+def test_an_outcome_is_kept_until_its_first_release_has_other_intervals(coverage, tmp_path):
+    store = load("coverage_store").Store(tmp_path / "kept.json", "seed 1", coverage.Outcome)
+    three = {name: np.full(3, 0.9) for name in ("covered", "widths", "called", "covered_if_called")}
+    numbers = {"signal": 1.0, "distance": 0.3, "releases": 2, "holds_mean": True, "seconds": 1.0, "asking": 0.5}
+    first = np.array([[-1.0, 0.0, 1.0], [1.0, 2.0, 3.0]])
+    assert store.found("a cell", first) is None
+    store.keep("a cell", first, coverage.Outcome(**numbers, **three, others={"textbook": (0.5, 1.0)}))
+    found = store.found("a cell", first + 1e-6)
+    np.testing.assert_array_equal(found.covered, three["covered"])
+    assert (found.releases, found.others["textbook"]) == (2, [0.5, 1.0])
+    assert store.found("a cell", first + 0.01) is None
+    assert store.found("a cell", first[:, :2]) is None
+    assert store.found("another", first) is None
+    assert sum(store.commits().values()) == 1
 
 
 def test_targets_are_those_of_the_cell(cells, coverage):
