@@ -6,9 +6,9 @@ In units of a score's bound L: g = G/L (2 under replace-one), d parameters, n ro
   the logistic loss, which is right for any labels, where data do.
 - **Width** of a pseudo-Huber score: the declared one times 1 − ¾ min(1, (10g²d/(nμ²))^⅓, 64/s), for the same reason: a narrow
   score is cheapest, and the declared one is right for skewed errors too (`gibbsafe.losses.narrow`).
-- **Length**: T = √(4h̄n/Λ) with Λ = (g/2μ) max(.45 s^{−1/3}, .16), h̄ the largest curvature of a score. Above `LONG` the path is
-  cut to `LONG` and steps go by the noisy second moment of rows. Scores of labels say how far a fit is from wherever they are
-  asked, and need fewer of them than scores of responses, which are alike for all records that are far off.
+- **Length**: T = √(4h̄n/Λ) with Λ = (g/2μ) max(.45 s^{−1/3}, .16), h̄ the largest curvature of a score. Above `LONG` steps go by
+  the noisy second moment of rows, and there are `GUIDED` of them: scores of labels say how far a fit is from wherever they are
+  asked, and fewer do; scores of responses are alike for all records that are far off.
 - **Shares**: the second moment of rows and the facts about slopes, which every fit needs, take `FOR_FIT`; with ``uncertainty``
   u > 0 the last score takes most of u, and the rest goes to these two. Constants were chosen on synthetic problems.
 """
@@ -37,8 +37,8 @@ from gibbsafe.theorems.noisy_scores import STEEPEST, score_gap
 __all__ = ["SCORES", "by_scores", "kept_by", "left_for_draws", "loss_asked", "score_stage", "scores_beside", "uses_scores"]
 
 SCORES = "noisy-scores"
-#: The longest path that steps of one size make: of labels, and of responses.
-LONG_OF_LABELS, LONG = 60, 200
+#: The longest path that steps of one size make, and how many steps by the second moment do instead: of labels, of responses.
+LONG, GUIDED = {True: 120, False: 200}, {True: 60, False: 200}
 #: Shares of the second moment and of the facts without uncertainty; the share kept for uncertainty unless one is named, and how
 #: much of it these two take.
 FOR_FIT = (0.06, 0.01)
@@ -149,14 +149,14 @@ def score_stage(request: Request, uncertainty: float | str, loss: str) -> Stage:
     slope = _slope(loss_of_scores(model.loss, width), clip)
     ridge = gap / (2 * mu) * max(0.45 * signal ** (-1 / 3), 0.16) * bound
     length = max(2, math.ceil(math.sqrt(4 * slope * rows / ridge)))
-    longest = LONG_OF_LABELS if model.loss.margin else LONG
-    guided = length > longest or request.n is None
+    guided = length > LONG[model.loss.margin] or request.n is None
+    scores = min(length, GUIDED[model.loss.margin]) if guided else length
     moment, facts = tuple(share * kept for share in OF_KEPT) if kept > 0 else FOR_FIT
     if model.row_shape is None or model.row_shape.features == 0:
         moment, guided = 0.0, False  # rows without features are known
     point = kept - moment - facts if kept > 0 else 0.0
     kernel = model.parameter_scale / 2 if isinstance(model.loss, KinkedLoss) else None
-    rule = ScoreRule(clip, rows, ridge, slope, min(length, longest), moment, facts, point, guided, kernel, width=width)
+    rule = ScoreRule(clip, rows, ridge, slope, scores, moment, facts, point, guided, kernel, width=width)
     return Stage(beta, tuple(request.ones().tolist()), request.origin(), 1, scores=rule)
 
 
