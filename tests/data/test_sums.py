@@ -10,7 +10,6 @@ import pytest
 
 import gibbsafe as gs
 from gibbsafe.data import Blocks, spool, sums
-from gibbsafe.data import blocks as blocks_module
 from gibbsafe.data.blocks import beside_of
 from gibbsafe.data.sums import Largest, add_in_tree, available_workers, in_order, sum_of_blocks, working
 from gibbsafe.errors import ParameterError
@@ -29,8 +28,7 @@ def moments(rows, beside):
 @pytest.fixture
 def short_chunks(monkeypatch):
     """Chunks of 64 rows, so that small data have many."""
-    for module in (sums, blocks_module, spool):
-        monkeypatch.setattr(module, "CHUNK_ROWS", 64)
+    monkeypatch.setattr(sums, "CHUNK_ROWS", 64)
 
 
 def spilled(rows):
