@@ -156,7 +156,7 @@ def _down_the_tree(sums: Floats) -> Floats:
             rest = sums[-1] if rest is None else sums[-1] + rest
             sums = sums[:-1]
         sums = sums[::2] + sums[1::2]
-    return sums[0] if rest is None else sums[0] + rest
+    return np.asarray(sums[0] if rest is None else sums[0] + rest)
 
 
 def sum_of_blocks(function: BlockFunction, rows: Values, beside: Floats | None, block_rows: int) -> tuple[Part, ...]:
@@ -325,15 +325,18 @@ def shared(task: Callable[[Given], Made], items: Sequence[Given]) -> list[Made]:
     numbers = count()
 
     def take() -> None:
-        while (number := next(numbers)) < len(items):
-            made[number] = task(items[number])
+        try:
+            while (number := next(numbers)) < len(items):
+                made[number] = task(items[number])
+        except BaseException:
+            while next(numbers) < len(items):  # nobody goes on
+                pass
+            raise
 
     helpers = [crew.pool.submit(contextvars.copy_context().run, take) for _ in range(min(crew.workers, len(items)) - 1)]
     try:
         take()
     finally:
-        while next(numbers) < len(items):  # after an error nobody goes on
-            pass
         wait(helpers)
     for helper in helpers:
         helper.result()

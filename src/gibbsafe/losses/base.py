@@ -139,9 +139,7 @@ class Loss(ABC):
         """Sum of f′(zᵀθ, y) z over the rows z of a block."""
         return np.asarray(np.dot(self.slope(rows @ theta, y), rows))
 
-    def gradient_sums(
-        self, rows: AnyFloats, theta: AnyFloats, y: AnyFloats | None, block: int, chunk: int
-    ) -> Floats | None:
+    def gradient_sums(self, rows: AnyFloats, theta: AnyFloats, y: AnyFloats | None, block: int, chunk: int) -> Floats | None:
         """Return `gradient` of every chunk of rows (chunks, p), its blocks added from left to right; None where not compiled."""
         return None
 

@@ -64,22 +64,26 @@ def logistic_gradient(rows: AnyFloats, theta: AnyFloats, centre: float = 0.0, wi
     array([-0.5, -0.5])
     """
     if _serves(rows):
-        return _kernels.logistic_sums(rows, theta, *_at_once(rows), centre, width)[0]
+        return np.asarray(_kernels.logistic_sums(rows, theta, *_at_once(rows), centre, width)[0])
     with np.errstate(over="ignore"):
         return np.asarray(np.dot(logistic_slope((rows @ theta - centre) / width), rows))
 
 
-def logistic_sums(rows: AnyFloats, theta: Floats, block: int, chunk: int, centre: float = 0.0, width: float = 1.0) -> Floats | None:
+def logistic_sums(  # noqa: PLR0917 - a kernel's arguments
+    rows: AnyFloats, theta: Floats, block: int, chunk: int, centre: float = 0.0, width: float = 1.0
+) -> Floats | None:
     """Return `logistic_gradient` of every chunk of rows, its blocks added from left to right; None where nothing is compiled."""
     return _kernels.logistic_sums(rows, theta, block, chunk, centre, width) if is_compiled() else None
 
 
 def calibrated_gradient(rows: AnyFloats, theta: AnyFloats, counts: AnyFloats, clip: float) -> AnyFloats | None:
     """Σ_i c_i ψ(z_iᵀθ) z_i of `gibbsafe.losses.calibrated`, each row read once; None where nothing is compiled for it."""
-    return _kernels.calibrated_sums(rows, theta, counts, *_at_once(rows), clip)[0] if _serves(rows) else None
+    return np.asarray(_kernels.calibrated_sums(rows, theta, counts, *_at_once(rows), clip)[0]) if _serves(rows) else None
 
 
-def calibrated_sums(rows: AnyFloats, theta: Floats, counts: Floats, block: int, chunk: int, clip: float) -> Floats | None:
+def calibrated_sums(  # noqa: PLR0917 - a kernel's arguments
+    rows: AnyFloats, theta: Floats, counts: Floats, block: int, chunk: int, clip: float
+) -> Floats | None:
     """Return `calibrated_gradient` of every chunk of rows, its blocks added from left to right."""
     return _kernels.calibrated_sums(rows, theta, counts, block, chunk, clip) if is_compiled() else None
 

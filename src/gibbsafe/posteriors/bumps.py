@@ -1,7 +1,7 @@
 """Densities exp(w Σᵢ e^{−(θ−xᵢ)²/2s²}) on an interval: many bumps, any number of modes.
 
-All that a sampler asks are sums over records at points: how many lie near, and their bumps. Chunks are sorted, so that a sum visits
-those within reach of a point only; where records are in memory that is done once.
+All that a sampler asks are sums over records at points: how many lie near, and their bumps. Chunks are sorted, so that a sum
+visits those within reach of a point only; where records are in memory that is done once.
 """
 
 from __future__ import annotations

@@ -104,8 +104,7 @@ def release(
         ledger: the account to charge before sampling, or None.
         persons: one identifier per row (or the name of a table's column), needed if the plan caps rows per person.
         on_invalid: ``"error"`` refuses NaN, infinities and unknown labels; ``"replace"`` puts public values in their place.
-        storage: ``"float64"`` or ``"float32"``, how encoded rows are kept, by default by the size of the plan
-            (`storage_of`); products are always taken in float64.
+        storage: ``"float64"`` or ``"float32"``, how rows are kept, by default by `storage_of`; products are taken in float64.
         generator: a seeded generator for tests, which marks the certificate; None for secure randomness.
         progress: True, False, or a function to call while sampling; by default bars at a terminal.
         memory: how many bytes encoded rows of a table may take; beyond it they are kept in a file without a name.

@@ -117,7 +117,8 @@ class Score:
     def of_chunks(self, rows: AnyFloats, beside: Floats | None, block_rows: int, chunk_rows: int) -> Floats | None:
         """Return those of chunks, where the loss has a compiled way."""
         if self.counted:
-            assert self.each.calibrated is not None and beside is not None
+            assert self.each.calibrated is not None
+            assert beside is not None
             return self.each.calibrated.gradient_sums(rows, self.point, beside, block_rows, chunk_rows)
         if self.each.calibrated is not None:
             return None

@@ -27,8 +27,8 @@ from gibbsafe.errors import DomainError, GibbsafeError, guarded, showing_values
 from gibbsafe.losses.kernels import is_compiled
 
 __all__ = [
-    "Asked", "Encoded", "Failure", "Form", "Order", "apply_cap", "attempt", "beside_run", "count", "cut", "different", "encode", "fingerprint",
-    "form", "join", "persons_before", "rows_of", "sample", "split_persons", "sum_of_run",
+    "Asked", "Encoded", "Failure", "Form", "Order", "apply_cap", "attempt", "beside_run", "count", "cut", "different", "encode",
+    "fingerprint", "form", "join", "persons_before", "rows_of", "sample", "split_persons", "sum_of_run",
 ]  # fmt: skip
 
 #: 16-byte hashes of identifiers, as two numbers each.
