@@ -17,6 +17,7 @@ from benchmarks.report.own_models import own_models
 from benchmarks.report.speed import estimates, main_line, out_of_core, scale, speed
 from benchmarks.report.tables import budget, fill, span, table, wrapped
 from benchmarks.report.utility import SIGNAL, complete, counts, share_level, strong, utility
+from benchmarks.report.workers import workers
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -42,6 +43,7 @@ SECTIONS = {
     "contamination": contamination,
     "network_statistics": networks,
     "scale": scale,
+    "workers": workers,
     "out_of_core": out_of_core,
 }
 

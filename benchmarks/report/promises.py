@@ -117,6 +117,19 @@ def draws_share(draws):
     return lambda r: [one_of(r["rows"], draws=draws)["share"]]
 
 
+def threads(key):
+    return lambda r: [at(r["threads"], n=1_000_000, features=20)[key]]
+
+
+def cluster(key):
+    return lambda r: [float(at(r["cluster"], n=10_000_000, features=20)[key])]
+
+
+def streamed(key, n=100_000_000):
+    """What a draw and an estimate from a file of 1e8 rows took."""
+    return lambda r: [one_of(r[of], n=n)[key] for of in ("sizes", "estimates")]
+
+
 LOSS, TIMES, SHARE, WHOLE = "{:.4f}", "{:.1f}×", "{:.3f}", "{:.0f}"
 
 PROMISES = (
@@ -265,6 +278,31 @@ PROMISES = (
         "out_of_core",
         lambda r: [at(r, memory="200MB")["resident_megabytes"]] if r["file_bytes"] >= 2e9 else [],
         ("< 600",),
+        WHOLE,
+    ),
+    Promise("two threads over one, gradient pass, 1,000,000 × 20", "workers", threads("gradient_ratio"), ("≥ 1.7",)),
+    Promise("two threads over one, estimate, 1,000,000 × 20", "workers", threads("release_ratio"), ("≥ 1.5",)),
+    Promise("Dask cluster of two workers over two threads, 10,000,000 × 20", "workers", cluster("ratio"), ("≤ 1.5",)),
+    Promise("overhead of a round of a cluster, ms", "workers", cluster("round_ms"), ("≤ 20",), "{:.0f}"),
+    Promise(
+        "same bytes by 1, 2 and 4 workers, file, directory, Dask and with a worker killed",
+        "workers",
+        lambda r: [float(r["same_bytes"]["same"]), float(r["cluster"]["same"]), float(r["cluster"]["killed"]["same"])],
+        ("≥ 1",),
+        "{:.0f}",
+    ),
+    Promise(
+        "exponent of time between the last two sizes, draw and estimate streamed from a file",
+        "scale",
+        lambda r: [r["last_exponent"], r["of_estimates"]["last_exponent"]] if streamed("seconds")(r) else [],
+        ("≤ 1.05",),
+    ),
+    Promise("anonymous memory, MiB, 100,000,000 rows streamed", "scale", streamed("anonymous_mib"), ("≤ 600",), WHOLE),
+    Promise(
+        "seconds of a draw from 100,000,000 rows, half of 377",
+        "scale",
+        lambda r: [at(one_of(r["sizes"], n=100_000_000), n=100_000_000)["seconds"]] if "estimates" in r else [],
+        ("≤ 188.5",),
         WHOLE,
     ),
 )

@@ -274,6 +274,19 @@ def kernel_table(entries):
     return [*table(head, rows), "", said, ""]
 
 
+def _estimates_at_scale(results):
+    """What an estimate from the same files took, and the memory of the process without what it mapped."""
+    if "estimates" not in results:
+        return []
+    keys = (("seconds", 1), ("reading_s", 1), ("anonymous_mib", 0))
+    pairs = zip(results["sizes"], results["estimates"], strict=False)
+    rows = [(f"{a['n']:,}", *(f"{each[key]:,.{digits}f}" for each in (a, b) for key, digits in keys)) for a, b in pairs]
+    head = [f"{what}: {key}" for what in ("draw", "estimate") for key in ("seconds", "of them reading", "anonymous, MiB")]
+    last = ", ".join(f"{e:.2f}" for e in (results["last_exponent"], results["of_estimates"]["last_exponent"]) if e is not None)
+    said = f"Exponents of time between the last two sizes, of a draw and of an estimate: {last}. A mapped file's pages are the"
+    return [*table(("rows", *head), rows), "", said, "system's cache: they count for the peak, and not as anonymous memory.", ""]
+
+
 def scale(results):
     rows = [
         (f"{entry['n']:,}", *(f"{entry[key]:,.{digits}f}" for key, digits in (("file_mib", 0), ("seconds", 1), ("peak_mib", 0))))
@@ -293,6 +306,7 @@ def scale(results):
         *table(("rows", "file, MiB", "seconds", "peak memory, MiB"), rows),
         "",
         *fitted,
+        *_estimates_at_scale(results),
         "![Time and memory against rows](figures/scale.png)",
         "",
     ]

@@ -59,9 +59,8 @@ def test_beyond_the_limit_rows_wait_in_a_file_without_a_name(tmp_path, monkeypat
         assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_system_without_preadv_reads_the_same(monkeypatch):
+def test_records_of_a_file_are_looked_up_by_their_number():
     rows = np.random.default_rng(0).standard_normal((1000, 4))
-    monkeypatch.delattr(os, "preadv", raising=False)
     kept = spooled(rows, None, [300, 700], 1000)
     assert isinstance(kept, SpilledBlocks)
     np.testing.assert_array_equal(kept.take(np.array([999, 0, 500]))[0], rows[[999, 0, 500]])
@@ -84,6 +83,8 @@ MODELS = {
     "SoftHinge": ({"dimension": 3, "radius": 1.0, "feature_names": ("a", "b", "c")}, {"purpose": "estimate"}),
     "GaussianMean": ({"dimension": 3, "radius": 1.0, "feature_names": ("a", "b", "c")}, {}),
     "BernoulliLogit": ({}, {}),
+    "WelschLocation": ({"dimension": 3, "bounds": (-5, 5), "feature_names": ("a", "b", "c")}, {}),
+    "LogisticRegression, estimate": ({"dimension": 3, "feature_names": ("a", "b", "c")}, {"purpose": "estimate"}),
     "LinearRegression": (
         {"dimension": 3, "radius": 1.0, "feature_names": ("a", "b", "c"), "target": "z", "response_bounds": (-3, 3)},
         {},
@@ -100,7 +101,9 @@ def test_a_release_out_of_core_is_the_one_in_memory(name, storage):
     n = 3000
     columns = {key: generator.uniform(0, 1, n) for key in "abc"}
     table = pa.table(columns | {"y": generator.integers(0, 2, n), "z": generator.standard_normal(n)})
-    made = gs.plan(gs.models.MODELS[name](**declaration), gs.Budget(1.0, 1e-6), n=n, adjacency="replace-one", **options)
+    made = gs.plan(
+        gs.models.MODELS[name.split(",")[0]](**declaration), gs.Budget(1.0, 1e-6), n=n, adjacency="replace-one", **options
+    )
     whole = made.release(table.combine_chunks(), generator=np.random.default_rng(7), storage=storage)
     cut = pa.Table.from_batches(table.to_batches(max_chunksize=61))
     streamed = made.release(cut, generator=np.random.default_rng(7), storage=storage, memory=4096)

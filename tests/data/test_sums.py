@@ -12,7 +12,7 @@ import gibbsafe as gs
 from gibbsafe.data import Blocks, spool, sums
 from gibbsafe.data import blocks as blocks_module
 from gibbsafe.data.blocks import beside_of
-from gibbsafe.data.sums import Largest, add_in_tree, available_workers, in_order, sum_of_blocks, working
+from gibbsafe.data.sums import Largest, add_in_tree, available_workers, in_order, shared, sum_of_blocks, working
 from gibbsafe.errors import ParameterError
 from gibbsafe.samplers import SAMPLERS
 
@@ -29,8 +29,7 @@ def moments(rows, beside):
 @pytest.fixture
 def short_chunks(monkeypatch):
     """Chunks of 64 rows, so that small data have many."""
-    for module in (sums, blocks_module, spool):
-        monkeypatch.setattr(module, "CHUNK_ROWS", 64)
+    monkeypatch.setattr(sums, "CHUNK_ROWS", 64)
 
 
 def spilled(rows):
@@ -94,6 +93,57 @@ def test_work_is_shared_and_only_a_few_results_wait():
     assert not any(most)
     assert all(name.startswith("gibbsafe") for name in seen)
     assert list(in_order(task, range(3))) == [0, 1, 2]  # nobody works beside us here
+
+
+class Doubled:
+    """Takes many chunks at once, as a compiled function does."""
+
+    calls = 0
+
+    def __call__(self, rows, beside):
+        return (2 * rows.sum(axis=0),)
+
+    def of_chunks(self, rows, beside, block_rows, chunk_rows):
+        Doubled.calls += 1
+        parts = [rows[k : k + chunk_rows] for k in range(0, max(len(rows), 1), chunk_rows)]
+        return np.array([sum_of_blocks(self, part, None, block_rows)[0] for part in parts])
+
+
+@pytest.mark.usefixtures("short_chunks")
+@pytest.mark.parametrize("rows", [0, 5, 64 * 31 + 1, 64 * 200])
+def test_a_function_of_many_chunks_adds_along_the_same_tree(rows):
+    data = np.random.default_rng(rows).standard_normal((rows, 3))
+    expected = Blocks(data).reduce(lambda block, _: (2 * block.sum(axis=0),), 16)[0]
+    for workers in (1, 2, 3):
+        for make in (Blocks, spilled):
+            with working(workers):
+                assert make(data).reduce(Doubled(), 16)[0].tobytes() == expected.tobytes()
+    assert Doubled.calls
+
+
+def test_numbers_beside_rows_in_a_file_are_those_beside_rows_in_memory():
+    rows = np.random.default_rng(1).standard_normal((70_000, 2))
+    here, there = (make(rows).with_beside(lambda block, _: block[:, 1] ** 2) for make in (Blocks, spilled))
+    np.testing.assert_array_equal(there.targets, rows[:, 1] ** 2)
+    assert here.reduce(lambda block, beside: (beside @ block,))[0].tobytes() == (
+        there.reduce(lambda block, beside: (beside @ block,))[0].tobytes()
+    )
+
+
+def test_a_failing_helper_is_heard_and_nobody_goes_on():
+    seen = []
+
+    def task(item):
+        seen.append(item)
+        if item == 3:
+            raise ValueError(item)
+        return item
+
+    with working(2), pytest.raises(ValueError, match="3"):
+        shared(task, range(10_000))
+    assert len(seen) < 10_000
+    with working(2):
+        assert shared(str, range(100)) == [str(k) for k in range(100)]
 
 
 def test_a_failing_worker_is_heard():

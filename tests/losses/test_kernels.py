@@ -1,6 +1,7 @@
 """The compiled loops against mpmath, and against NumPy and SciPy, which stand in for them where nothing was compiled."""
 
 import math
+from functools import reduce
 
 import mpmath
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gibbsafe.losses import kernels
+from gibbsafe.losses.calibrated import CalibratedScore
 
 compiled = pytest.mark.skipif(
     not kernels.is_compiled(), reason="gibbsafe.losses._kernels was not built: no C compiler at installation"
@@ -118,3 +120,24 @@ def test_gradient_of_a_shifted_and_narrowed_slope(n, width, centre, seed):
 @pytest.mark.usefixtures("either")
 def test_gradient_at_zero():
     np.testing.assert_array_equal(kernels.logistic_gradient(np.arange(6.0).reshape(3, 2), np.zeros(2)), [-3.0, -4.5])
+
+
+@compiled
+@pytest.mark.parametrize("n", [0, 1, 31, 33, 1000])
+@pytest.mark.parametrize("d", [1, 3, 8, 21])
+def test_compiled_sums_of_chunks_are_those_of_their_blocks(n, d):
+    rng = np.random.default_rng(n * d)
+    rows, theta, counts = rng.normal(size=(n, d)), rng.normal(size=d), rng.uniform(size=n)
+    single = rows.astype(np.float32)
+    wide = single.astype(np.float64)
+    for data, same in ((rows, rows), (single, wide)):
+        found = kernels.logistic_sums(data, theta, 50, 150, 0.5, 2.0)
+        blocks = [same[k : k + 50] for k in range(0, max(n, 1), 50)]
+        terms = [kernels.logistic_gradient(block, theta, 0.5, 2.0) for block in blocks]
+        assert found.shape == (max(1, -(-n // 150)), d)
+        for k, total in enumerate(found):  # the same bits: rows of float32 are widened and nothing else
+            np.testing.assert_array_equal(total, reduce(np.add, terms[3 * k : 3 * k + 3]))
+        found = kernels.calibrated_sums(data, theta, counts, 50, 150, 0.6).sum(axis=0)
+        np.testing.assert_allclose(found, CalibratedScore(0.6).slope(same @ theta) * counts @ same, rtol=0, atol=1e-13 * (n + 1))
+    with pytest.raises(ValueError, match="at least 1"):
+        kernels.logistic_sums(rows, theta, 0, 5)

@@ -11,6 +11,7 @@ import pytest
 
 import gibbsafe as gs
 from gibbsafe.models import LogisticRegression
+from gibbsafe.release.draw import storage_of
 
 BUDGET = gs.Budget(1.0, 1e-6)
 
@@ -92,6 +93,15 @@ def test_float32_storage_is_close_and_says_so():
     narrow = plan.release(table(), generator=seeded(3), storage="float32")
     assert narrow.certificate["storage"] == "float32"
     np.testing.assert_allclose(narrow.draws, wide.draws, rtol=1e-3, atol=1e-2)
+
+
+def test_large_estimates_are_kept_in_float32_by_public_numbers_alone():
+    model = LogisticRegression(dimension=20)
+    few, many = (gs.plan(model, BUDGET, n=n, adjacency="replace-one", purpose="estimate") for n in (1000, 1_000_000))
+    assert (storage_of(few), storage_of(many)) == ("float64", "float32")
+    private = gs.plan(model, BUDGET, n=None, adjacency="add-remove")
+    draw = gs.plan(model, BUDGET, n=1_000_000, adjacency="replace-one", sampler="shell")
+    assert storage_of(private) == storage_of(draw) == "float64"
 
 
 def test_arrow_tables_by_column_name():

@@ -46,7 +46,7 @@ def release(
     dataset: Annotated[str | None, typer.Option(help="Id of the data set, if the account is bound to one.")] = None,
     sign: Annotated[Path | None, typer.Option(help="Sign the release with this private key.")] = None,
     memory: Annotated[str | None, typer.Option(help="Room for encoded rows, like 500MB; beyond it they wait on disk.")] = None,
-    storage: Annotated[str, typer.Option(help="float64, or float32 for half the memory.")] = "float64",
+    storage: Annotated[str | None, typer.Option(help="float64, or float32 for half the memory; by default as planned.")] = None,
     workers: WorkersOption = None,
     cluster: ClusterOption = None,
     insecure_cluster: InsecureOption = False,

@@ -7,16 +7,16 @@ streamed and clusters differ only in who holds the rows; how their sums are adde
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from gibbsafe._types import Floats, Values
-from gibbsafe.data.sums import CHUNK_ROWS, BlockFunction, RowFunction, each_row, sum_of_chunks
+from gibbsafe.data.sums import BlockFunction, RowFunction, each_row, sum_of_chunks
 from gibbsafe.errors import DomainError
 
-__all__ = ["DEFAULT_BLOCK_ROWS", "BlockFunction", "Blocks", "RowBlocks", "beside_of", "targets_of", "weights_of"]
+__all__ = ["DEFAULT_BLOCK_ROWS", "BlockFunction", "Blocks", "RowBlocks", "TakesBeside", "beside_of", "targets_of", "weights_of"]
 
 DEFAULT_BLOCK_ROWS = 4096
 
@@ -42,6 +42,14 @@ class RowBlocks(Protocol):
 
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
         """Sum of ``function(rows, targets)`` over all row blocks."""
+
+
+@runtime_checkable
+class TakesBeside(Protocol):
+    """Records beside which numbers can be kept, one for each: taken once, not in every pass."""
+
+    def with_beside(self, function: RowFunction) -> RowBlocks:
+        """Return the same rows, each with what ``function(rows, beside)`` says of it in the place of what stands beside it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +120,18 @@ class Blocks:
 
         The function's own arrays are never written to: the first block's are copied and the others added to the copies.
         """
-        return sum_of_chunks(function, self._chunk, len(self.rows), block_rows)
+        return sum_of_chunks(function, self._from, len(self.rows), block_rows)
+
+    def with_beside(self, function: RowFunction) -> Blocks:
+        """Return the same rows, each with what ``function(rows, beside)`` says of it in the place of what stands beside it."""
+        return Blocks(self.rows, self.each_row(function))
 
     def each_row(self, function: RowFunction) -> Floats:
         """Return one number for every row, in their order: ``function(rows, beside)`` sees some of them at a time."""
-        return each_row(function, self._chunk, len(self.rows))
+        return np.concatenate(list(each_row(function, self._from, len(self.rows))))
 
-    def _chunk(self, first: int) -> tuple[Values, Floats | None]:
-        part = slice(first, first + CHUNK_ROWS)
+    def _from(self, first: int, rows: int) -> tuple[Values, Floats | None]:
+        part = slice(first, first + rows)
         targets, weights = (None if each is None else each[part] for each in (self.targets, self.weights))
         return self.rows[part], beside_of(targets, weights)
 

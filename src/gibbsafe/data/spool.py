@@ -6,9 +6,9 @@ depends on the data is left on disk.
 
 from __future__ import annotations
 
+import mmap
 import os
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gibbsafe._types import Values
+from gibbsafe._types import Floats, Values
 from gibbsafe.data.blocks import DEFAULT_BLOCK_ROWS, BlockFunction, Blocks, RowBlocks
-from gibbsafe.data.sums import CHUNK_ROWS, sum_of_chunks
+from gibbsafe.data.sums import RowFunction, each_row, sum_of_chunks
 from gibbsafe.errors import GibbsafeError
 
 __all__ = ["DEFAULT_MEMORY", "SpilledBlocks", "Spool", "room_in_memory"]
@@ -28,10 +28,6 @@ __all__ = ["DEFAULT_MEMORY", "SpilledBlocks", "Spool", "room_in_memory"]
 DEFAULT_MEMORY = 2**32
 #: Share of the memory limit that encoded rows may take before they go to the file.
 IN_MEMORY = 0.25
-
-
-#: One reader at a time where a place in a file must be sought before it is read.
-_SEEKING = threading.Lock()
 
 
 class NamelessFile:
@@ -43,46 +39,41 @@ class NamelessFile:
 
     def append(self, values: Values) -> None:
         """Write an array at the end."""
-        rest = memoryview(values.tobytes())
+        rest = np.ascontiguousarray(values).reshape(-1).view(np.uint8).data
         while rest:
             rest = rest[os.write(self._descriptor, rest) :]
 
-    def read(self, dtype: np.dtype[Any], first: int, count: int) -> Values:
-        """Return ``count`` numbers from the ``first`` one on."""
-        values = np.empty(count, dtype=dtype)
-        room, start = values.view(np.uint8).data, first * dtype.itemsize
-        while room:
-            done = _read_at(self._descriptor, room, start)
-            if done == 0:
-                raise GibbsafeError("temporary file: shorter than what was written to it; the disk may be faulty")
-            room, start = room[done:], start + done
-        return values
+    def numbers(self, dtype: np.dtype[Any]) -> Values:
+        """Return what was written, as the operating system maps it: its own cache of the file, no memory of the process."""
+        size = os.fstat(self._descriptor).st_size
+        if not size:
+            return np.empty(0, dtype=dtype)
+        return np.frombuffer(mmap.mmap(self._descriptor, size, access=mmap.ACCESS_READ), dtype=dtype)
 
     def __del__(self) -> None:
         if hasattr(self, "_descriptor"):
             os.close(self._descriptor)
 
 
-def _read_at(descriptor: int, room: memoryview, start: int) -> int:
-    """Fill ``room`` from a place of a file; return how many bytes came. Windows cannot say place and read in one call."""
-    if hasattr(os, "preadv"):
-        return os.preadv(descriptor, [room], start)
-    with _SEEKING:
-        os.lseek(descriptor, start, os.SEEK_SET)
-        content = os.read(descriptor, len(room))
-    room[: len(content)] = content
-    return len(content)
-
-
 @dataclass(frozen=True, eq=False)
 class SpilledBlocks:
-    """Encoded records in a file without a name; reductions see the same blocks, in the same order, as those of `Blocks`."""
+    """Encoded records in a file without a name; reductions see the same blocks, in the same order, as those of `Blocks`.
 
-    rows: NamelessFile
-    targets: NamelessFile | None
-    n_rows: int
-    width: int
-    dtype: np.dtype[Any]
+    Rows and targets are views of the file: it stays open as long as they do.
+    """
+
+    rows: Values
+    targets: Floats | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of records."""
+        return len(self.rows)
+
+    @property
+    def width(self) -> int:
+        """Number of columns of a row."""
+        return int(self.rows.shape[1])
 
     @property
     def has_targets(self) -> bool:
@@ -95,23 +86,24 @@ class SpilledBlocks:
 
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
         """Sum of ``function(rows, targets)`` over consecutive blocks of at most ``block_rows`` rows."""
-        return sum_of_chunks(function, self._chunk, self.n_rows, block_rows)
+        return sum_of_chunks(function, self._from, self.n_rows, block_rows)
 
     def take(self, records: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
         """Return rows and targets of these records, each read by itself."""
-        rows = np.empty((len(records), self.width), dtype=self.dtype)
-        targets = None if self.targets is None else np.empty(len(records))
-        for k, record in enumerate(records.tolist()):
-            rows[k] = self.rows.read(self.dtype, record * self.width, self.width)
-            if targets is not None and self.targets is not None:
-                targets[k] = self.targets.read(np.dtype(np.float64), record, 1)[0]
-        return rows.astype(np.float64, copy=False), targets
+        rows = self.rows[records].astype(np.float64, copy=False)
+        return rows, None if self.targets is None else self.targets[records]
 
-    def _chunk(self, first: int) -> tuple[Values, Any]:
-        """Read the rows of one chunk, and their targets."""
-        held = min(CHUNK_ROWS, self.n_rows - first)
-        rows = self.rows.read(self.dtype, first * self.width, held * self.width).reshape(held, self.width)
-        return rows, None if self.targets is None else self.targets.read(np.dtype(np.float64), first, held)
+    def with_beside(self, function: RowFunction) -> SpilledBlocks:
+        """Return the same rows, with what the function says of each in a file of its own."""
+        with _disk_errors():
+            file = NamelessFile()
+            for numbers in each_row(function, self._from, self.n_rows):
+                file.append(numbers)
+        return SpilledBlocks(self.rows, file.numbers(np.dtype(np.float64)))
+
+    def _from(self, first: int, rows: int) -> tuple[Values, Floats | None]:
+        part = slice(first, first + rows)
+        return self.rows[part], None if self.targets is None else self.targets[part]
 
 
 @contextmanager
@@ -129,23 +121,45 @@ def room_in_memory(memory: int | None) -> int:
 
 
 class Spool:
-    """Collects encoded blocks: in memory up to the limit (bytes), beyond it in a file without a name."""
+    """Collects encoded blocks: in memory up to the limit (bytes), beyond it in a file without a name.
 
-    def __init__(self, memory: int | None = None) -> None:
-        self._limit = room_in_memory(memory)
+    Where the number of records is known (``expected``), room for all is taken with the first block, and others are put in place
+    as they come.
+    """
+
+    def __init__(self, memory: int | None = None, expected: int | None = None) -> None:
+        self._limit, self._expected = room_in_memory(memory), expected
         self._kept: list[Blocks] = []
         self._bytes = self._rows = 0
+        self._room: Blocks | None = None
         self._files: tuple[NamelessFile, NamelessFile | None] | None = None
         self._form: tuple[int, np.dtype[Any]] | None = None
 
     def add(self, block: Blocks) -> None:
         """Append encoded records."""
         self._form = self._form or (block.width, block.rows.dtype)
+        if self._expected is not None:
+            self._put(block, self._expected)
+            return
         self._rows += block.n_rows
         self._bytes += block.rows.nbytes + (0 if block.targets is None else block.targets.nbytes)
         self._kept.append(block)
         if self._bytes > self._limit:
             self._spill()
+
+    def _put(self, block: Blocks, expected: int) -> None:
+        """Copy a block to its place."""
+        if self._room is None and block.n_rows == expected:
+            self._room, self._rows = block, expected
+            return
+        if self._room is None:
+            rows = np.empty((expected, block.width), dtype=block.rows.dtype)
+            self._room = Blocks(rows, None if block.targets is None else np.empty(expected))
+        part = slice(self._rows, self._rows + block.n_rows)
+        self._room.rows[part] = block.rows
+        if self._room.targets is not None:
+            self._room.targets[part] = block.targets
+        self._rows = part.stop
 
     def _spill(self) -> None:
         """Move what is held in memory to the file."""
@@ -163,6 +177,9 @@ class Spool:
 
     def finish(self) -> RowBlocks:
         """Return all records."""
+        if self._room is not None:
+            whole = slice(0, self._rows)  # fewer than expected where persons are capped
+            return Blocks(self._room.rows[whole], None if self._room.targets is None else self._room.targets[whole])
         if self._files is None and len(self._kept) == 1:
             return self._kept[0]
         if self._files is None:
@@ -172,4 +189,6 @@ class Spool:
         self._spill()
         rows_file, targets_file = self._files
         assert self._form is not None
-        return SpilledBlocks(rows_file, targets_file, self._rows, *self._form)
+        width, dtype = self._form
+        targets_read = None if targets_file is None else targets_file.numbers(np.dtype(np.float64))
+        return SpilledBlocks(rows_file.numbers(dtype).reshape(-1, width), targets_read)

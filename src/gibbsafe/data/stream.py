@@ -21,8 +21,8 @@ from gibbsafe.errors import DomainError
 
 __all__ = ["check_count", "count_rows", "encode_records", "expected_rows", "persons_of"]
 
-#: Most rows of a piece, and the share of the memory limit that its numbers may take.
-MOST_ROWS = 65_536
+#: Most rows of a piece of a table and of an array, and the share of the memory limit that its numbers may take.
+MOST_ROWS, ARRAY_ROWS = 65_536, 8192
 PIECE_SHARE = 1 / 128
 
 
@@ -45,7 +45,7 @@ def encode_records(
     """
     of_persons, in_memory = unit.of_persons or census is not None, not is_table(data) and not has_sparse_rows(data)
     census = census or Census(unit, options.on_invalid)
-    spool = Spool(sys.maxsize if in_memory else memory)
+    spool = Spool(sys.maxsize, _rows_of_arrays(data)) if in_memory else Spool(memory)
     names = None if persons is None else np.asarray(persons)
     if in_memory and of_persons and names is not None and names.shape != (array_rows(data),):
         raise DomainError("persons: not one identifier per row", private=f"shape {names.shape} for {array_rows(data)} rows")
@@ -90,15 +90,21 @@ def _pieces_of(data: Any, memory: int | None, on_invalid: str) -> Iterable[tuple
 
 def _array_pieces(data: Any) -> Iterator[tuple[Any, int | None]]:
     """Yield parts of plain arrays with as many rows each; whatever else is not a table is one piece."""
-    arrays = data if isinstance(data, tuple) else (data,)
-    lengths = {len(each) if type(each) is np.ndarray and each.ndim else 0 for each in arrays}
-    total = max(lengths)
-    if len(lengths) > 1 or total <= MOST_ROWS:
+    total = _rows_of_arrays(data)
+    if total is None:
         yield data, None  # counted once they were encoded, which refuses what has no rows
         return
-    for first in range(0, total, MOST_ROWS):
-        part = slice(first, first + MOST_ROWS)
-        yield tuple(each[part] for each in arrays) if isinstance(data, tuple) else data[part], min(MOST_ROWS, total - first)
+    for first in range(0, total, ARRAY_ROWS):
+        part = slice(first, first + ARRAY_ROWS)
+        rows = min(ARRAY_ROWS, total - first)
+        yield tuple(each[part] for each in data) if isinstance(data, tuple) else data[part], rows
+
+
+def _rows_of_arrays(data: Any) -> int | None:
+    """Return the number of rows of plain arrays that are cut into pieces; None of what is not cut."""
+    arrays = data if isinstance(data, tuple) else (data,)
+    lengths = {len(each) if type(each) is np.ndarray and each.ndim else 0 for each in arrays}
+    return max(lengths) if len(lengths) == 1 and max(lengths) > ARRAY_ROWS else None
 
 
 @runtime_checkable

@@ -6,7 +6,8 @@ who computes a chunk, so results are the same bit by bit for any number of worke
 of 2^k on may send one sum in place of theirs.
 
 A block function is pure: it sees rows and what stands beside them, keeps nothing, and whatever else it needs was given to it
-(`functools.partial`): a few kilobytes that can be sent elsewhere.
+(`functools.partial`): a few kilobytes that can be sent elsewhere. One that is compiled may take many chunks at once, rows of
+float32 as they are (`ChunkFunction`), and gives what it would have given block by block.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import contextvars
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import chain, islice
-from typing import Any, TypeAlias, TypeVar
+from itertools import chain, count, islice
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -32,6 +33,7 @@ from gibbsafe._types import Floats, Values
 __all__ = [
     "CHUNK_ROWS",
     "BlockFunction",
+    "ChunkFunction",
     "Collected",
     "Largest",
     "RowFunction",
@@ -43,15 +45,17 @@ __all__ = [
     "available_workers",
     "each_row",
     "in_order",
+    "shared",
     "sum_of_blocks",
     "sum_of_chunks",
+    "sum_of_run",
     "working",
 ]
 
 #: Records of a chunk, whatever the block size: small enough for two to be read at once, large enough to be worth a task.
 CHUNK_ROWS = 1 << 15
-#: Tasks of each worker in a pass: more wait less for the slowest, and cost more to hand over.
-TASKS_EACH = 2
+#: Tasks of each worker in a pass, more wait less for the slowest; and the most chunks of a task.
+TASKS_EACH, LONGEST_TASK = 4, 64
 #: Names a number of workers for whoever names none.
 VARIABLE = "GIBBSAFE_WORKERS"
 
@@ -96,28 +100,63 @@ Part: TypeAlias = Any
 #: Rows (float64, or codes) of a block and what stands beside them (`beside_of`) in, parts out.
 BlockFunction: TypeAlias = Callable[[Any, Floats | None], tuple[Part, ...]]
 RowFunction: TypeAlias = Callable[[Any, Floats | None], Floats]
-#: The rows of a chunk from its first one, and what stands beside them.
-Chunk: TypeAlias = Callable[[int], tuple[Values, Floats | None]]
+#: Some rows from one on, and what stands beside them.
+Rows: TypeAlias = Callable[[int, int], tuple[Values, Floats | None]]
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 
-def sum_of_chunks(function: BlockFunction, chunk: Chunk, rows: int, block_rows: int) -> tuple[Part, ...]:
+@runtime_checkable
+class ChunkFunction(Protocol):
+    """A block function that can take many chunks at once."""
+
+    def __call__(self, rows: Any, beside: Floats | None, /) -> tuple[Part, ...]:
+        """Return the parts of one block."""
+
+    def of_chunks(self, rows: Values, beside: Floats | None, block_rows: int, chunk_rows: int) -> Floats | None:
+        """Return the sum of every chunk (chunks, ...), its blocks added from left to right; None where that is not compiled."""
+
+
+def sum_of_chunks(function: BlockFunction, rows_from: Rows, rows: int, block_rows: int) -> tuple[Part, ...]:
     """Return the sum of ``function(rows, beside)`` over all blocks of all chunks."""
     _validate.count("block_rows", block_rows)
-    task = partial(_sum_of_run, function, chunk, block_rows)
-    return add_in_tree(in_order(task, _runs(range(0, max(rows, 1), CHUNK_ROWS))))
+    task = partial(_sum_of_task, function, rows_from, block_rows)
+    return add_in_tree(shared(task, _tasks(range(0, max(rows, 1), CHUNK_ROWS))))
 
 
-def _runs(chunks: range) -> Iterator[range]:
-    """Yield chunks in runs of 2^k, a few for every worker: each is a task of its own, and a task takes time to hand over."""
+def _tasks(chunks: range) -> list[range]:
+    """Return chunks in runs of 2^k, a few for every worker."""
     crew = _CREW.get()
-    length = 1 if crew is None else 1 << max(0, (len(chunks) // (TASKS_EACH * crew.workers)).bit_length() - 1)
-    return (chunks[start : start + length] for start in range(0, len(chunks), length))
+    each = len(chunks) if crew is None else max(1, len(chunks) // (TASKS_EACH * crew.workers))
+    length = min(LONGEST_TASK, 1 << each.bit_length() - 1)
+    return [chunks[start : start + length] for start in range(0, len(chunks), length)]
 
 
-def _sum_of_run(function: BlockFunction, chunk: Chunk, block_rows: int, run: range) -> tuple[Part, ...]:
-    return add_in_tree(sum_of_blocks(function, *chunk(first), block_rows) for first in run)
+def _sum_of_task(function: BlockFunction, rows_from: Rows, block_rows: int, chunks: range) -> tuple[Part, ...]:
+    return sum_of_run(function, *rows_from(chunks.start, len(chunks) * CHUNK_ROWS), block_rows)
+
+
+def sum_of_run(function: BlockFunction, rows: Values, beside: Floats | None, block_rows: int) -> tuple[Part, ...]:
+    """Return the sum over chunks whose first has a number that is a multiple of 2^k, at most 2^k of them."""
+    if isinstance(function, ChunkFunction):
+        sums = function.of_chunks(rows, beside, block_rows, CHUNK_ROWS)
+        if sums is not None:
+            return (_down_the_tree(sums),)
+    parts = (slice(first, first + CHUNK_ROWS) for first in range(0, max(len(rows), 1), CHUNK_ROWS))
+    return add_in_tree(
+        sum_of_blocks(function, rows[part], None if beside is None else beside[part], block_rows) for part in parts
+    )
+
+
+def _down_the_tree(sums: Floats) -> Floats:
+    """Return what `add_in_tree` would of the sums of chunks, a level at a time: those left over at a level wait for the end."""
+    rest = None
+    while len(sums) > 1:
+        if len(sums) % 2:
+            rest = sums[-1] if rest is None else sums[-1] + rest
+            sums = sums[:-1]
+        sums = sums[::2] + sums[1::2]
+    return np.asarray(sums[0] if rest is None else sums[0] + rest)
 
 
 def sum_of_blocks(function: BlockFunction, rows: Values, beside: Floats | None, block_rows: int) -> tuple[Part, ...]:
@@ -184,13 +223,13 @@ def added(first: tuple[Part, ...], second: tuple[Part, ...]) -> tuple[Part, ...]
     return tuple(a + b for a, b in zip(first, second, strict=True))
 
 
-def each_row(function: RowFunction, chunk: Chunk, rows: int) -> Floats:
-    """Return one number per row, in their order; a function of each row alone gives the same ones whatever the chunks are."""
-    return np.concatenate(list(in_order(partial(_of_chunk, function, chunk), range(0, max(rows, 1), CHUNK_ROWS))))
+def each_row(function: RowFunction, rows_from: Rows, rows: int) -> Iterator[Floats]:
+    """Yield one number per row, in their order; a function of each row alone gives the same ones whatever the chunks are."""
+    return in_order(partial(_of_chunk, function, rows_from), range(0, max(rows, 1), CHUNK_ROWS))
 
 
-def _of_chunk(function: RowFunction, chunk: Chunk, first: int) -> Floats:
-    rows, beside = chunk(first)
+def _of_chunk(function: RowFunction, rows_from: Rows, first: int) -> Floats:
+    rows, beside = rows_from(first, CHUNK_ROWS)
     return function(rows if rows.dtype.kind == "i" else rows.astype(np.float64, copy=False), beside)
 
 
@@ -275,3 +314,30 @@ def in_order(task: Callable[[Given], Made], items: Iterable[Given]) -> Iterator[
             yield running.popleft().result()
     while running:
         yield running.popleft().result()
+
+
+def shared(task: Callable[[Given], Made], items: Sequence[Given]) -> list[Made]:
+    """Return ``task(item)`` of all items in their order; whoever works takes the next one, so that little is handed over."""
+    crew = _CREW.get()
+    if crew is None or len(items) < 2:
+        return [task(item) for item in items]
+    made: list[Any] = [None] * len(items)
+    numbers = count()
+
+    def take() -> None:
+        try:
+            while (number := next(numbers)) < len(items):
+                made[number] = task(items[number])
+        except BaseException:
+            while next(numbers) < len(items):  # nobody goes on
+                pass
+            raise
+
+    helpers = [crew.pool.submit(contextvars.copy_context().run, take) for _ in range(min(crew.workers, len(items)) - 1)]
+    try:
+        take()
+    finally:
+        wait(helpers)
+    for helper in helpers:
+        helper.result()
+    return made

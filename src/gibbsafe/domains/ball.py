@@ -29,16 +29,18 @@ def clip_rows(rows: AnyFloats, radius: float) -> AnyFloats:
     """
     limit = radius * INSIDE
     wide = rows.astype(np.float64, copy=False)
-    largest = np.abs(wide).max(axis=1, initial=0.0)
-    norms = np.sqrt(np.einsum("ij,ij->i", wide, wide)) if largest.max(initial=0.0) < 1e150 else _safe_norms(wide, largest)
+    usual = max(wide.max(initial=0.0), -wide.min(initial=0.0)) < 1e150
+    norms = np.sqrt(np.einsum("ij,ij->i", wide, wide)) if usual else _safe_norms(wide)
     long = norms > limit
     if long.any():
-        shrunk = wide[long] / largest[long, None]  # entries at most 1, norm at least 1: nothing overflows
+        shrunk = wide[long]
+        shrunk /= np.abs(shrunk).max(axis=1, keepdims=True)  # entries at most 1, norm at least 1: nothing overflows
         rows[long] = shrunk * (limit / np.sqrt(np.einsum("ij,ij->i", shrunk, shrunk)))[:, None]
     return rows
 
 
-def _safe_norms(rows: AnyFloats, largest: AnyFloats) -> AnyFloats:
+def _safe_norms(rows: AnyFloats) -> AnyFloats:
+    largest = np.abs(rows).max(axis=1, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)
     share = rows / unit[:, None]
     with np.errstate(over="ignore"):

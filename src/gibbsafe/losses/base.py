@@ -139,6 +139,10 @@ class Loss(ABC):
         """Sum of f′(zᵀθ, y) z over the rows z of a block."""
         return np.asarray(np.dot(self.slope(rows @ theta, y), rows))
 
+    def gradient_sums(self, rows: AnyFloats, theta: AnyFloats, y: AnyFloats | None, block: int, chunk: int) -> Floats | None:
+        """Return `gradient` of every chunk of rows (chunks, p), its blocks added from left to right; None where not compiled."""
+        return None
+
     def curvature_losses(self, reaches: AnyFloats, u: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:
         """Upper bounds of sup_{0<|a|≤reach} ½f″(u) − D(a)/a², D(a) = f(u+a) − f(u) − f′(u)a, for reaches (k, rows).
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from gibbsafe._types import AnyFloats, Floats
 from gibbsafe._validate import fail, real
-from gibbsafe.losses.kernels import calibrated_gradient, exp, logistic_slope
+from gibbsafe.losses.kernels import calibrated_gradient, calibrated_sums, exp, logistic_slope
 
 __all__ = ["CalibratedScore"]
 
@@ -92,3 +92,7 @@ class CalibratedScore:
         """Return Σ c ψ(zᵀθ) z over the rows z, c how often each counts: its weight, times the records it stands for."""
         compiled = calibrated_gradient(rows, theta, counts, self.clip)
         return np.dot(self.slope(rows @ theta) * counts, rows) if compiled is None else compiled
+
+    def gradient_sums(self, rows: AnyFloats, theta: Floats, counts: Floats, block: int, chunk: int) -> Floats | None:
+        """Return `gradient` of every chunk of rows (chunks, p), its blocks added from left to right; None where not compiled."""
+        return calibrated_sums(rows, theta, counts, block, chunk, self.clip)

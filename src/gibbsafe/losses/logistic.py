@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gibbsafe._types import AnyFloats
+from gibbsafe._types import AnyFloats, Floats
 from gibbsafe.losses.base import Loss
-from gibbsafe.losses.kernels import exp, logistic_gradient, logistic_slope
+from gibbsafe.losses.kernels import exp, logistic_gradient, logistic_slope, logistic_sums
 from gibbsafe.losses.softplus import bell, bell_bend, log_of_product, softplus, softplus_total
 
 __all__ = ["LogisticLoss"]
@@ -35,6 +35,11 @@ class LogisticLoss(Loss):
 
     def gradient(self, rows: AnyFloats, theta: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:  # noqa: D102
         return logistic_gradient(rows, theta)
+
+    def gradient_sums(  # noqa: D102
+        self, rows: AnyFloats, theta: AnyFloats, y: AnyFloats | None, block: int, chunk: int
+    ) -> Floats | None:
+        return logistic_sums(rows, theta, block, chunk)
 
     def curvature(self, u: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:  # noqa: D102
         return bell(u)[0]

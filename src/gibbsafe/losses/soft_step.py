@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gibbsafe import _validate
-from gibbsafe._types import AnyFloats
+from gibbsafe._types import AnyFloats, Floats
 from gibbsafe.losses.base import Loss, residual
-from gibbsafe.losses.kernels import exp, logistic_gradient, logistic_slope
+from gibbsafe.losses.kernels import exp, logistic_gradient, logistic_slope, logistic_sums
 from gibbsafe.losses.softplus import bell, bell_bend, softplus, softplus_total
 
 __all__ = ["SoftHingeLoss", "SoftPinballLoss", "SoftStep"]
@@ -95,6 +95,11 @@ class SoftHingeLoss(SoftStep):
 
     def gradient(self, rows: AnyFloats, theta: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:  # noqa: D102
         return logistic_gradient(rows, theta, 1.0, self.width)
+
+    def gradient_sums(  # noqa: D102
+        self, rows: AnyFloats, theta: AnyFloats, y: AnyFloats | None, block: int, chunk: int
+    ) -> Floats | None:
+        return logistic_sums(rows, theta, block, chunk, 1.0, self.width)
 
     def total(self, u: AnyFloats, y: AnyFloats | None = None) -> AnyFloats:  # noqa: D102
         return np.asarray(self.width * softplus_total(self._scaled(u)))

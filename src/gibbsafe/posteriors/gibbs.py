@@ -23,7 +23,7 @@ from gibbsafe.losses.base import Loss
 from gibbsafe.losses.weighted import WeightedLoss
 from gibbsafe.posteriors.protocols import SmoothPosterior
 
-__all__ = ["ROWS_FOR_ONE_CHAIN", "GibbsPosterior", "total_and_gradient"]
+__all__ = ["ROWS_FOR_ONE_CHAIN", "GibbsPosterior", "Gradient", "total_and_gradient"]
 
 
 #: A block's predictor, slopes and scratch fit in a core's own cache, its rows in the shared one.
@@ -130,7 +130,7 @@ class GibbsPosterior(SmoothPosterior):
 
     def gradient(self, theta: Floats) -> Floats:
         """∇U(θ)."""
-        (total,) = self.data.reduce(partial(_gradient, self.loss, theta), ROWS_FOR_ONE_CHAIN)
+        (total,) = self.data.reduce(Gradient(self.loss, theta), ROWS_FOR_ONE_CHAIN)
         return np.asarray(self.inverse_temperature * total + self.prior_precision * (theta - self.prior_centre))
 
     def gradients(self, thetas: Floats) -> Floats:
@@ -170,8 +170,20 @@ def _rough_totals(loss: Loss, columns: AnyFloats, rows: Floats, y: Floats | None
     return (loss.total(rows.astype(np.float32) @ columns, single).astype(np.float64),)
 
 
-def _gradient(loss: Loss, theta: Floats, rows: Floats, y: Floats | None) -> tuple[Floats]:
-    return (loss.gradient(rows, theta, y),)
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """The gradient of the losses of a block, or of chunks of rows, at one point."""
+
+    loss: Loss
+    theta: Floats
+
+    def __call__(self, rows: Floats, y: Floats | None) -> tuple[Floats]:
+        """Return that of a block."""
+        return (np.asarray(self.loss.gradient(rows, self.theta, y)),)
+
+    def of_chunks(self, rows: AnyFloats, y: Floats | None, block_rows: int, chunk_rows: int) -> Floats | None:
+        """Return those of chunks, where the loss has a compiled way."""
+        return self.loss.gradient_sums(rows, self.theta, y, block_rows, chunk_rows)
 
 
 def _gradients(loss: Loss, columns: Floats, rows: Floats, y: Floats | None) -> tuple[Floats]:

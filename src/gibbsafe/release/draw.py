@@ -38,10 +38,12 @@ from gibbsafe.samplers.score_path import ScorePath
 from gibbsafe.samplers.trajectory import TRAJECTORY, Walk, walk
 from gibbsafe.samplers.transcript_fit import fitted
 
-__all__ = ["Ledger", "asked", "blocks_of", "draw_stage", "posterior_of", "release", "walked"]
+__all__ = ["Ledger", "asked", "blocks_of", "draw_stage", "posterior_of", "release", "storage_of", "walked"]
 
 
 FAILED = "sampling: failed, a charge stands"
+#: Numbers of all encoded rows from which on an estimate keeps them in float32: a pass is then as long as memory takes to read.
+MANY_NUMBERS = 2**22
 
 
 class Ledger(Protocol):
@@ -83,7 +85,7 @@ def release(
     ledger: Ledger | None = None,
     persons: object = None,
     on_invalid: str = "error",
-    storage: str = "float64",
+    storage: str | None = None,
     generator: np.random.Generator | None = None,
     progress: bool | Progress | None = None,
     memory: int | None = None,
@@ -102,7 +104,7 @@ def release(
         ledger: the account to charge before sampling, or None.
         persons: one identifier per row (or the name of a table's column), needed if the plan caps rows per person.
         on_invalid: ``"error"`` refuses NaN, infinities and unknown labels; ``"replace"`` puts public values in their place.
-        storage: ``"float64"`` or ``"float32"``, how encoded rows are kept; products are always taken in float64.
+        storage: ``"float64"`` or ``"float32"``, how rows are kept, by default by `storage_of`; products are taken in float64.
         generator: a seeded generator for tests, which marks the certificate; None for secure randomness.
         progress: True, False, or a function to call while sampling; by default bars at a terminal.
         memory: how many bytes encoded rows of a table may take; beyond it they are kept in a file without a name.
@@ -122,6 +124,7 @@ def release(
     _refuse_weights(weights)
     _require_account(ledger, show_values, untrusted)
     _require_options(plan, persons, memory)
+    storage = storage_of(plan) if storage is None else storage
     options = EncodingOptions("replace" if untrusted else on_invalid, storage)
     data = as_table(data)
     require_readable(data)
@@ -135,6 +138,16 @@ def release(
         with sampling_bar(progress, sum(stage.draws for stage in plan.stages)) as report:
             made = guarded(lambda: carried_out(plan, blocks, random, report), FAILED, trusted=(ClusterError,))
     return _certified(plan, made, charge, randomness, storage)
+
+
+def storage_of(plan: Plan) -> str:
+    """Return how encoded rows are kept if nobody says: float32 for an estimate by noisy scores of many, public numbers.
+
+    n times the number of parameters decides, so that neighbouring data sets are kept alike. Rows are clipped after they were
+    rounded, and sums are of float64: what is proved of a release is the same.
+    """
+    many = plan.n is not None and plan.n * plan.model.parameters >= MANY_NUMBERS
+    return "float32" if many and plan.mechanism == "noisy-scores" else "float64"
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from gibbsafe._types import AnyFloats, Floats
-from gibbsafe.data.blocks import Blocks, RowBlocks, targets_of, weights_of
+from gibbsafe.data.blocks import RowBlocks, TakesBeside, targets_of, weights_of
 from gibbsafe.errors import PremiseError
 from gibbsafe.losses.base import Loss
 from gibbsafe.losses.calibrated import CalibratedScore
@@ -102,6 +102,29 @@ class Contributions:
         return np.asarray(np.maximum(0, 1 - np.abs(kink - u) / self.rule.kernel))
 
 
+@dataclass(frozen=True, eq=False)
+class Score:
+    """The score of a block, or of chunks of rows, at one point; beside ``counted`` rows stands what each counts."""
+
+    each: Contributions
+    point: Floats
+    counted: bool
+
+    def __call__(self, rows: Floats, beside: Floats | None) -> tuple[Floats]:
+        """Return that of a block."""
+        return (self.each.calibrated_gradient if self.counted else self.each.gradient)(self.point, rows, beside)
+
+    def of_chunks(self, rows: AnyFloats, beside: Floats | None, block_rows: int, chunk_rows: int) -> Floats | None:
+        """Return those of chunks, where the loss has a compiled way."""
+        if self.counted:
+            assert self.each.calibrated is not None
+            assert beside is not None
+            return self.each.calibrated.gradient_sums(rows, self.point, beside, block_rows, chunk_rows)
+        if self.each.calibrated is not None:
+            return None
+        return self.each.loss.gradient_sums(rows, self.point, beside, block_rows, chunk_rows)
+
+
 def _second_moment(rows: Floats, beside: Floats | None) -> tuple[Floats]:
     return (np.dot(rows.T, rows * np.broadcast_to(weights_of(beside), len(rows))[:, None]),)
 
@@ -113,20 +136,14 @@ class Records:
         self._data = data
         self._each = Contributions(loss_of_scores(loss, rule.width), rule)
         self._bound = self._each.plain.lipschitz
-        self._counted = self._with_counts()
-
-    def _with_counts(self) -> Blocks | None:
-        """Return rows in memory with what each counts in a calibrated score beside it: taken once, not in every pass."""
-        if self._each.calibrated is None or not isinstance(self._data, Blocks):
-            return None
-        return Blocks(self._data.rows, self._data.each_row(self._each.counts))
+        self._counted: RowBlocks | None = None
+        if self._each.calibrated is not None and isinstance(data, TakesBeside):
+            self._counted = data.with_beside(self._each.counts)  # once, not in every pass
 
     def score(self, point: Floats) -> Floats:
         """Return Σ ψ(z, x) z: the gradient of the loss, or of the calibrated one times its Lipschitz constant."""
-        if self._counted is None:
-            (total,) = self._data.reduce(partial(self._each.gradient, point), BLOCK_ROWS)
-        else:
-            (total,) = self._counted.reduce(partial(self._each.calibrated_gradient, point), BLOCK_ROWS)
+        counted = self._counted is not None
+        (total,) = (self._counted or self._data).reduce(Score(self._each, point, counted), BLOCK_ROWS)
         return np.asarray(total if self._each.calibrated is None else self._bound * total)
 
     def moment(self) -> Floats:

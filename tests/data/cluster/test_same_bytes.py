@@ -70,7 +70,8 @@ def test_frames_in_any_partitions_an_empty_one_among_them(client, plan, frame, e
 def test_rows_that_repeat_are_merged_as_in_memory(client):
     generator = np.random.default_rng(2)
     X, y = generator.integers(0, 3, (40_000, 2)).astype(float), generator.integers(0, 2, 40_000)
-    made = gs.plan(gs.models.LogisticRegression(dimension=2, radius=2.0), gs.Budget(1.0, 1e-6), n=len(y), adjacency="replace-one")
+    model = gs.models.LogisticRegression(dimension=2, radius=2.0)
+    made = gs.plan(model, gs.Budget(1.0, 1e-6), n=len(y), adjacency="replace-one", sampler="shell")
     data = da.from_array(X, chunks=(7_000, 2)), da.from_array(y, chunks=7_000)
     for storage in ("float64", "float32"):
         expected = made.release((X, y), generator=seeded(), storage=storage).draws

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,9 +14,9 @@ from gibbsafe import _validate
 from gibbsafe._types import Floats, Values
 from gibbsafe.data.blocks import DEFAULT_BLOCK_ROWS, Blocks, RowBlocks
 from gibbsafe.data.cluster.crews import Crew
-from gibbsafe.data.cluster.tasks import different, rows_of, sample, sum_of_run
+from gibbsafe.data.cluster.tasks import beside_run, different, rows_of, sample, sum_of_run
 from gibbsafe.data.compression import FEWEST, LARGEST_SHARE, merged_rows, sampling
-from gibbsafe.data.sums import CHUNK_ROWS, BlockFunction, add_aligned
+from gibbsafe.data.sums import CHUNK_ROWS, BlockFunction, RowFunction, add_aligned
 
 __all__ = ["ClusterBlocks"]
 
@@ -30,7 +30,7 @@ class ClusterBlocks:
     A pass is one round trip: every worker sums over the chunks of its runs, in their order and along the tree of
     `gibbsafe.data.sums`, and sends the sums of the largest subtrees it holds; they are added here along the rest of the tree. So
     sums are those of `Blocks`, bit by bit, however runs are split, and whoever computes them again. ``in_room`` says that the
-    records would fit into the memory limit here.
+    records would fit into the memory limit here, ``beside`` what stands beside the rows of each run in the place of targets.
     """
 
     crew: Crew
@@ -41,6 +41,7 @@ class ClusterBlocks:
     dtype: np.dtype[Any]
     has_targets: bool
     in_room: bool = False
+    beside: tuple[Any, ...] = ()
 
     @property
     def weights(self) -> None:
@@ -54,8 +55,13 @@ class ClusterBlocks:
     def reduce(self, function: BlockFunction, block_rows: int = DEFAULT_BLOCK_ROWS) -> tuple[Any, ...]:
         """Sum of ``function(rows, targets)`` over consecutive blocks of at most ``block_rows`` rows."""
         _validate.count("block_rows", block_rows)
-        futures = self.crew.map(FAILED, sum_of_run, (function, block_rows), self.firsts, self.runs)
+        beside = (self.beside,) if self.beside else ()
+        futures = self.crew.map(FAILED, sum_of_run, (function, block_rows), self.firsts, self.runs, *beside)
         return add_aligned(node for nodes in self.crew.results(futures) for node in nodes)
+
+    def with_beside(self, function: RowFunction) -> ClusterBlocks:
+        """Return the same rows, with what the function says of each kept beside it by whoever holds it."""
+        return replace(self, beside=tuple(self.crew.map(FAILED, beside_run, (function,), self.runs)))
 
     def merged(self) -> RowBlocks:
         """Return identical records merged into weighted rows, here, where `merge_identical` would; otherwise these."""

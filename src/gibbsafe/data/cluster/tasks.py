@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gibbsafe._types import Floats, Values
 from gibbsafe._version import __version__
+from gibbsafe.data import sums
 from gibbsafe.data.blocks import Blocks
 from gibbsafe.data.census import Census, Unit, distinct_persons, person_key, rank_among_same
 from gibbsafe.data.compression import Distinct, different_rows, sampled_hashes
@@ -21,13 +22,13 @@ from gibbsafe.data.declared import DeclaredTable
 from gibbsafe.data.directories import comparable
 from gibbsafe.data.options import Encoder, EncodingOptions
 from gibbsafe.data.stream import count_rows, encode_records
-from gibbsafe.data.sums import CHUNK_ROWS, BlockFunction, add_in_tree, aligned_runs, alone, sum_of_blocks
+from gibbsafe.data.sums import CHUNK_ROWS, BlockFunction, RowFunction, aligned_runs, alone
 from gibbsafe.errors import DomainError, GibbsafeError, guarded, showing_values
 from gibbsafe.losses.kernels import is_compiled
 
 __all__ = [
-    "Asked", "Encoded", "Failure", "Form", "Order", "apply_cap", "attempt", "count", "cut", "different", "encode", "fingerprint",
-    "form", "join", "persons_before", "rows_of", "sample", "split_persons", "sum_of_run",
+    "Asked", "Encoded", "Failure", "Form", "Order", "apply_cap", "attempt", "beside_run", "count", "cut", "different", "encode",
+    "fingerprint", "form", "join", "persons_before", "rows_of", "sample", "split_persons", "sum_of_run",
 ]  # fmt: skip
 
 #: 16-byte hashes of identifiers, as two numbers each.
@@ -253,15 +254,26 @@ def join(*parts: Encoded) -> Encoded:
     return Encoded(np.concatenate([part.rows for part in parts]), np.concatenate(targets) if targets else None)
 
 
-def sum_of_run(function: BlockFunction, block_rows: int, first: int, run: Encoded) -> list[tuple[int, tuple[Any, ...]]]:
-    """Return the sums over a run that begins with chunk ``first``: of the largest subtrees it holds, with their sizes."""
+def sum_of_run(
+    function: BlockFunction, block_rows: int, first: int, run: Encoded, beside: Floats | None = None
+) -> list[tuple[int, tuple[Any, ...]]]:
+    """Return the sums over a run that begins with chunk ``first``: of the largest subtrees it holds, with their sizes.
 
-    def chunk(number: int) -> tuple[Any, ...]:
-        part = slice((number - first) * CHUNK_ROWS, (number - first + 1) * CHUNK_ROWS)
-        return sum_of_blocks(function, run.rows[part], None if run.targets is None else run.targets[part], block_rows)
+    ``beside`` is what stands beside its rows in the place of targets.
+    """
 
+    def tree(start: int, size: int) -> tuple[Any, ...]:
+        part = slice((start - first) * CHUNK_ROWS, (start - first + size) * CHUNK_ROWS)
+        return sums.sum_of_run(function, run.rows[part], None if beside is None else beside[part], block_rows)
+
+    beside = run.targets if beside is None else beside
     chunks = max(1, -(-len(run.rows) // CHUNK_ROWS))
-    return [(size, add_in_tree(map(chunk, range(start, start + size)))) for start, size in aligned_runs(first, first + chunks)]
+    return [(size, tree(start, size)) for start, size in aligned_runs(first, first + chunks)]
+
+
+def beside_run(function: RowFunction, run: Encoded) -> Floats:
+    """Return what a function says of each row of a run."""
+    return Blocks(run.rows, run.targets).each_row(function)
 
 
 def sample(threshold: np.uint64, most: float, run: Encoded) -> Values:

@@ -14,7 +14,6 @@ from gibbsafe._validate import count, fail, positive, real
 from gibbsafe.data.blocks import Blocks, RowBlocks
 from gibbsafe.data.options import EncodingOptions
 from gibbsafe.data.sources import read_rows
-from gibbsafe.data.sums import Collected
 from gibbsafe.domains.column import Column, check_names, no_target, only_numbers
 from gibbsafe.domains.numbers import as_matrix, require_finite
 from gibbsafe.models.base import register
@@ -47,8 +46,7 @@ class WelschLocation(Family, BoundedScores, StatesLean, StatesSpread):
     of bounds/s. Coordinates are independent under every posterior, so a draw is priced as a composition of d blocks: 2βd at
     δ = 0, and for δ > 0 about √d of that.
 
-    Data: an (n,) or (n, d) array of finite numbers, a tuple (X,), or a table with the declared ``feature_names``; records are
-    held in memory, sorted.
+    Data: an (n,) or (n, d) array of finite numbers, a tuple (X,), or a table with the declared ``feature_names``.
 
     >>> import gibbsafe as gs
     >>> plan = gs.plan(WelschLocation(scale=8.0, bounds=(-300.0, 300.0)), gs.Budget(1.0), n=1000, adjacency="replace-one")
@@ -121,12 +119,11 @@ class WelschLocation(Family, BoundedScores, StatesLean, StatesSpread):
         return Blocks(rows.astype(options.storage))
 
     def posterior(self, data: RowBlocks, stage: Stage, centre: Floats) -> WelschPosterior:
-        """Return the posterior: sorted records and, at the first draw, an envelope."""
-        records = data.reduce(_kept)[0].all
+        """Return the posterior: at the first draw an envelope, by sums over the records."""
         prior = None if self.prior_mean is None or self.prior_scale is None else (self.prior_mean, self.prior_scale)
         return WelschPosterior(
             tuple(
-                BumpPosterior(records[:, j], stage.inverse_temperature, self.scale, *self.bounds, prior=prior)
+                BumpPosterior(data, stage.inverse_temperature, self.scale, *self.bounds, prior=prior, column=j)
                 for j in range(self.dimension)
             )
         )
@@ -175,7 +172,3 @@ class WelschLocation(Family, BoundedScores, StatesLean, StatesSpread):
             "prior_scale": self.prior_scale,
             "feature_names": None if self.feature_names is None else list(self.feature_names),
         }
-
-
-def _kept(rows: Floats, _: object) -> tuple[Collected]:
-    return (Collected((np.array(rows),)),)

@@ -73,21 +73,20 @@ class BumpEnvelope:
     def _bound(self, low: Floats, high: Floats) -> _Cells:
         """Return a line above the log density on every cell, and whether it needs no further halving."""
         reach = WINDOW * self.posterior.scale
-        inside = self._count(low - reach, high + reach)
+        inside = self.posterior.count(low - reach, high + reach)
         half = (high - low) / 2
         remainder = 0.5 * self.posterior.weight * BEND * inside * (half / self.posterior.scale) ** 2
-        near = self._count(low - NEAR * self.posterior.scale, high + NEAR * self.posterior.scale)
-        height = self.posterior.weight * (near + len(self.posterior.records) * math.exp(-0.5 * NEAR**2))
+        near = self.posterior.count(low - NEAR * self.posterior.scale, high + NEAR * self.posterior.scale)
+        height = self.posterior.weight * (near + self.posterior.n * math.exp(-0.5 * NEAR**2))
         slope = np.zeros(len(low))
         lines = half <= self.posterior.scale  # wider cells are bounded by counting alone
-        for k in np.flatnonzero(lines):
-            total, rise = self.posterior.sum((low[k] + high[k]) / 2)
-            height[k] = self.posterior.weight * total + remainder[k]
-            slope[k] = self.posterior.weight * rise
+        totals, rises = self.posterior.sums((low[lines] + high[lines]) / 2)
+        height[lines] = self.posterior.weight * totals + remainder[lines]
+        slope[lines] = self.posterior.weight * rises
         # Narrow enough for its line, or with no record near it, so that the density is flat.
         close = np.where(lines, remainder, height) <= HEADROOM
         height, slope, bent = self._with_prior(low, high, height, slope, lines)
-        margin = ROUNDING * self.posterior.weight * len(self.posterior.records) + FLOOR
+        margin = ROUNDING * self.posterior.weight * self.posterior.n + FLOOR
         return _Cells(low, high, height + margin, slope, close & bent)
 
     def _with_prior(
@@ -106,12 +105,6 @@ class BumpEnvelope:
             slope + np.where(lines, tangent, 0.0),
             0.5 * (half / spread) ** 2 <= HEADROOM,
         )
-
-    def _count(self, low: Floats, high: Floats) -> Floats:
-        ends = np.searchsorted(self.posterior.records, high, side="right") - np.searchsorted(
-            self.posterior.records, low, side="left"
-        )
-        return ends.astype(np.float64)
 
     @cached_property
     def cells(self) -> _Cells:
