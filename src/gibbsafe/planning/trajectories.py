@@ -102,8 +102,8 @@ class Steepness:
     def of(cls, rows: int, model: Custom) -> Steepness:
         """Return what a declaration says, for this many rows; the pull of a normal prior limits no step."""
         typical, most = (rows * each for each in model.information)
-        prior = model.prior.precision
-        return cls(typical, most, 0.0 if prior is None else float(np.median(prior)), model.prior.stiffness)
+        prior, scales = model.prior.precision, np.square(model.coordinates.reach)
+        return cls(typical, most, 0.0 if prior is None else float(np.median(prior * scales)), model.prior.stiffness)
 
     def largest(self, power: float) -> float:
         """Return pna′ + m′."""

@@ -86,9 +86,14 @@ def compiled_values(function: Likelihood, parameters: Form, record: Form) -> Any
     return jax.jit(jax.vmap(jax.vmap(value, (None, 0)), (0, None)))
 
 
+def _padded(rows: Floats) -> Floats:
+    """Return rows repeated at their end to one of few lengths, so that few shapes are ever compiled."""
+    return np.concatenate([rows, np.repeat(rows[-1:], padded_length(len(rows)) - len(rows), axis=0)])
+
+
 @dataclass(frozen=True)
 class JaxGradients:
-    """Gradients by JAX, in double precision, one record at a time as the function sees it; rows are padded to few lengths."""
+    """Gradients by JAX, in double precision, one record at a time as the function sees it; rows and points are padded to few lengths."""
 
     function: Likelihood
     parameters: Form
@@ -105,12 +110,9 @@ class JaxGradients:
     def _answer(self, compiled: Any, rows: Floats, thetas: Floats) -> Floats:
         import jax
 
-        padded = np.zeros((padded_length(len(rows)), rows.shape[1]))
-        padded[: len(rows)] = rows
-        padded[len(rows) :] = rows[-1:]
         with jax.enable_x64(True):
-            found = compiled(self.function, self.parameters, self.record)(thetas, padded)
-            return np.asarray(found, dtype=np.float64)[:, : len(rows)]
+            found = compiled(self.function, self.parameters, self.record)(_padded(thetas), _padded(rows))
+            return np.asarray(found, dtype=np.float64)[: len(thetas), : len(rows)]
 
 
 @dataclass(frozen=True)

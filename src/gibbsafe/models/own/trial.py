@@ -15,10 +15,11 @@ import numpy as np
 
 from gibbsafe._types import Floats
 from gibbsafe.errors import GibbsafeError, PremiseError
-from gibbsafe.posteriors.clipped import clip_gradients
+from gibbsafe.posteriors.clipped import RecordGradients, clip_gradients
+from gibbsafe.posteriors.coordinates import MOST_TURNED
 from gibbsafe.posteriors.record_gradients import GivenGradients, JaxGradients, compiled_gradient
 
-__all__ = ["Code", "Measured", "differences_by_place", "measured", "require_pure"]
+__all__ = ["Code", "Measured", "differences_by_place", "information_of", "measured", "require_pure"]
 
 Code: TypeAlias = JaxGradients | GivenGradients
 #: Synthetic records of a trial, and points at which they are tried.
@@ -65,7 +66,7 @@ def _fresh(code: Code) -> Iterator[Code]:
         yield code
 
 
-def differences_by_place(code: Code, rows: Floats, thetas: Floats, seed: int = 0) -> Iterator[float]:
+def differences_by_place(code: RecordGradients, rows: Floats, thetas: Floats, seed: int = 0) -> Iterator[float]:
     """Yield which share of gradients change, to the last bit, as other records are permuted, replaced and left out."""
     rng, whole = np.random.default_rng(seed), _answered(code, rows, thetas)
     order, half = rng.permutation(len(rows)), len(rows) // 2
@@ -80,7 +81,7 @@ def _changed(first: Floats, second: Floats) -> float:
     return 1 - float(same.mean())
 
 
-def _answered(code: Code, rows: Floats, thetas: Floats) -> Floats:
+def _answered(code: RecordGradients, rows: Floats, thetas: Floats) -> Floats:
     """Return the gradients, whatever the code raises as one line."""
     return np.asarray(_told(lambda: code(rows, thetas), "gradient" if isinstance(code, GivenGradients) else "log_likelihood"))
 
@@ -126,13 +127,33 @@ def _require_number(code: GivenGradients, rows: Floats, thetas: Floats) -> None:
             raise PremiseError(f"gradient: {field.name!r} has shape {part.shape}, must be {(*leading, *field.shape)}")
 
 
+def information_of(gradients: Floats) -> Floats:
+    """Return the information (d, d) of one record: mean products of gradients (points, records, d), every point's as telling.
+
+    Long gradients are shortened to their usual length, so that no few of them say it all; of many parameters the diagonal alone
+    is found.
+    """
+    whole = np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0)
+    lengths = np.linalg.norm(whole, axis=-1)
+    usual = np.quantile(lengths, USUAL, axis=1)
+    some = usual > 0
+    kept = whole[some] * np.minimum(1.0, usual[some, None] / np.maximum(lengths[some], 1e-300))[..., None]
+    sizes = np.square(kept).sum(axis=-1).mean(axis=1)
+    even = kept * np.sqrt(np.median(sizes) / np.maximum(sizes, 1e-300))[:, None, None]
+    terms = even.reshape(-1, gradients.shape[-1])
+    if terms.shape[1] > MOST_TURNED:
+        return np.diag(np.square(terms).mean(axis=0))
+    return np.asarray(terms.T @ terms / len(terms))
+
+
 def measured(gradients: Floats, clip: float | None) -> Measured:
     """Return what gradients (points, records, d) of synthetic records tell, clipped at the bound or at their usual length."""
     lengths = np.linalg.norm(np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0), axis=-1)
     seen = lengths[lengths > 0]
     bound = clip if clip is not None else float(f"{np.quantile(seen, USUAL) if len(seen) else 1.0:.2g}")
     terms = clip_gradients(gradients, bound).reshape(-1, gradients.shape[-1])
-    values = np.linalg.eigvalsh(terms.T @ terms / len(terms))
+    product = terms.T @ terms if terms.shape[1] <= len(terms) else terms @ terms.T
+    values = np.linalg.eigvalsh(product / len(terms))
     largest = max(float(values[-1]), 1e-12 * bound**2)
     return Measured(bound, _two(max(float(np.median(values)), 1e-3 * largest)), _two(largest))
 
