@@ -55,7 +55,11 @@ def tried(model: Custom, effort: int, seed: int, clock: Clock) -> Iterator[Tried
 def _points(model: Custom, rng: np.random.Generator) -> Floats:
     """Return points in a chain's coordinates, near the start and far out."""
     size = model.form.size
-    near = rng.standard_normal((6, size)) * np.minimum(1 / np.sqrt(model.prior.precisions(model.form)), 2.0) / model.coordinates.reach
+    near = (
+        rng.standard_normal((6, size))
+        * np.minimum(1 / np.sqrt(model.prior.precisions(model.form)), 2.0)
+        / model.coordinates.reach
+    )
     near[0] = 0.0
     return np.concatenate([near, 10 ** rng.uniform(0, 3, (4, 1)) * rng.standard_normal((4, size))])
 

@@ -84,10 +84,16 @@ class Coordinates:
         """Return plain data; the centre is the chain's start, which a plan has."""
         return {"scales": list(self.scales), "turn": None if self.turn is None else [list(row) for row in self.turn]}
 
+    @property
+    def are_own(self) -> bool:
+        """Whether they are the user's, seen from the centre."""
+        return self.turn is None and set(self.scales) == {1.0}
+
     @cached_property
     def matrix(self) -> Floats:
         """A, θ = centre + Aφ, where parameters are turned."""
-        return np.array(self.scales)[:, None] * np.array(np.eye(len(self.scales)) if self.turn is None else self.turn)
+        turn = np.eye(len(self.scales)) if self.turn is None else np.array(self.turn)
+        return np.asarray(np.array(self.scales)[:, None] * turn)
 
     def parameters(self, points: Floats) -> Floats:
         """Return θ for points (…, d); each by itself, to the last bit."""
@@ -99,12 +105,12 @@ class Coordinates:
 
     def turned(self, gradients: Floats, bound: float) -> Floats:
         """Return gradients (…, d) in φ, of at most a few hundred times the bound, those that are no numbers as they are."""
-        if self.turn is None and set(self.scales) == {1.0}:
+        if self.are_own:
             return gradients
         with np.errstate(all="ignore"):
             scaled = np.where(np.isfinite(gradients), np.clip(gradients, -HUGE, HUGE), np.nan) * np.array(self.scales)
         if self.turn is None:
-            return scaled
+            return np.asarray(scaled)
         return np.asarray(clip_gradients(scaled, ROOM * bound) @ np.array(self.turn))
 
     def against(self, gradients: Floats) -> Floats:
@@ -125,6 +131,6 @@ class InCoordinates:
     coordinates: Coordinates
     bound: float
 
-    def __call__(self, rows: Floats, points: Floats) -> Floats:
-        """Return (chains, rows, d)."""
-        return self.coordinates.turned(self.of_records(rows, self.coordinates.parameters(points)), self.bound)
+    def __call__(self, rows: Floats, thetas: Floats) -> Floats:
+        """Return (chains, rows, d); here ``thetas`` are points in φ."""
+        return self.coordinates.turned(self.of_records(rows, self.coordinates.parameters(thetas)), self.bound)

@@ -18,6 +18,8 @@ from gibbsafe.losses.differentiated import padded_length
 
 __all__ = ["Field", "Form", "GivenGradients", "JaxGradients", "compiled_gradient", "compiled_values"]
 
+#: Numbers that gradients asked at once may take.
+CELLS = 1 << 20
 #: Of the parameters and one record, both by name.
 Likelihood: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
 
@@ -86,14 +88,14 @@ def compiled_values(function: Likelihood, parameters: Form, record: Form) -> Any
     return jax.jit(jax.vmap(jax.vmap(value, (None, 0)), (0, None)))
 
 
-def _padded(rows: Floats) -> Floats:
-    """Return rows repeated at their end to one of few lengths, so that few shapes are ever compiled."""
-    return np.concatenate([rows, np.repeat(rows[-1:], padded_length(len(rows)) - len(rows), axis=0)])
+def _padded(rows: Floats, length: int) -> Floats:
+    """Return rows with the last one repeated up to a length, so that few shapes are ever compiled."""
+    return np.concatenate([rows, np.repeat(rows[-1:], length - len(rows), axis=0)])
 
 
 @dataclass(frozen=True)
 class JaxGradients:
-    """Gradients by JAX, in double precision, one record at a time as the function sees it; rows and points are padded to few lengths."""
+    """Gradients by JAX, in double precision, one record at a time as the function sees it; always so many rows at once."""
 
     function: Likelihood
     parameters: Form
@@ -110,9 +112,19 @@ class JaxGradients:
     def _answer(self, compiled: Any, rows: Floats, thetas: Floats) -> Floats:
         import jax
 
+        asked = compiled(self.function, self.parameters, self.record)
+        points = _padded(thetas, padded_length(len(thetas)))
+        chunk = self._chunk(len(points)) if rows.shape[1] else 1
         with jax.enable_x64(True):
-            found = compiled(self.function, self.parameters, self.record)(_padded(thetas), _padded(rows))
-            return np.asarray(found, dtype=np.float64)[: len(thetas), : len(rows)]
+            found = [
+                np.asarray(asked(points, _padded(rows[start : start + chunk], chunk)), dtype=np.float64)[: len(thetas)]
+                for start in range(0, len(rows), chunk)
+            ]
+        return np.concatenate(found, axis=1)[:, : len(rows)]
+
+    def _chunk(self, points: int) -> int:
+        """Return how many rows are asked at once: always so many, for one compiled for another number may round otherwise."""
+        return 1 << int(math.log2(min(1024, max(16, CELLS // (points * self.parameters.size)))))
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,9 @@ def carried_out(plan: Plan, blocks: RowBlocks, generator: np.random.Generator, r
         rule, model = plan.stages[0].chain, plan.model
         assert rule is not None
         assert isinstance(model, Custom)
-        return Made(np.round(made.draws(rule, model.coordinates) / plan.grid) * plan.grid, CuratorDiagnostics(()), walk=made.scores)
+        return Made(
+            np.round(made.draws(rule, model.coordinates) / plan.grid) * plan.grid, CuratorDiagnostics(()), walk=made.scores
+        )
     on_grid, diagnostics = _draw_stages(plan, blocks, generator, report)
     return Made(on_grid, CuratorDiagnostics(diagnostics), answers)
 

@@ -2,8 +2,9 @@
 
 In public coordinates φ (`posteriors.coordinates`) every chain begins at 0, the public start, and moves by
 φ ← φ − h(p·s − ∇log π(φ)), s the noisy sum of clipped gradients of −log-likelihood at φ, σ its noise and h = 2/(pσ)²: the step of
-the Langevin diffusion of (likelihood)ᵖ × prior. Steps, their number and the noise are fixed in advance; what they cost is proved by `theorems.langevin_trajectory` for every data set and every function. All chains
-move together, one pass over the records per step.
+the Langevin diffusion of (likelihood)ᵖ × prior. Steps, their number and the noise are fixed in advance; what they cost is proved
+by `theorems.langevin_trajectory` for every data set and every function. All chains move together, one pass over the records per
+step.
 
 The answers s are all that leaves the data. Points follow from them, so `replay` gives them again, and the last ones of each
 chain, its draws.

@@ -72,6 +72,45 @@ def test_gradients_that_are_no_numbers_count_as_nothing():
     assert np.array_equal(*walks)
 
 
+def require_noise_of_the_generator(plan, data, monkeypatch):
+    """Fail unless all noise is that of the generator handed in, and JAX is asked for none."""
+
+    def refused(*args, **kwargs):
+        raise AssertionError("JAX was asked for random numbers")
+
+    with monkeypatch.context() as patched:
+        for name in ("PRNGKey", "key", "split", "fold_in", "normal", "uniform", "bits", "laplace"):
+            patched.setattr(jax.random, name, refused)
+        walks = [plan.release(data, generator=np.random.default_rng(seed), progress=False).walk for seed in (0, 0, 1)]
+    assert np.array_equal(walks[0], walks[1])
+    assert (walks[0] != walks[2]).all()
+
+
+class Known:
+    """A planted bug: noise by JAX, from keys that everybody knows; its own way to it, or the usual one."""
+
+    def __init__(self, normal=None):
+        self.normal, self.key = normal, jax.random.PRNGKey(0)
+
+    def standard_normal(self, shape):
+        return np.asarray((self.normal or jax.random.normal)(self.key, shape))
+
+
+def test_noise_is_never_that_of_jax(monkeypatch):
+    from gibbsafe.samplers import trajectory
+
+    plan = gs.plan(custom(mean, steps=3), gs.Budget(5, 1e-6), n=N, adjacency="replace-one")
+    require_noise_of_the_generator(plan, DATA, monkeypatch)
+    for bug in (Known(jax.random.normal), Known()):
+
+        def planted(posterior, pull, stage, generator, progress=None, bug=bug):
+            return trajectory.walk(posterior, pull, stage, bug, progress)
+
+        monkeypatch.setattr("gibbsafe.release.draw.walk", planted)
+        with pytest.raises((AssertionError, gs.GibbsafeError)):
+            require_noise_of_the_generator(plan, DATA, monkeypatch)
+
+
 # -- NumPyro -------------------------------------------------------------------------------------------------------------
 
 
@@ -107,8 +146,9 @@ def counts(numpyro, dist, *, records=len, latent=None, subsample=None, inside=No
     return model
 
 
-def test_a_numpyro_model_goes_all_the_way(sites, tmp_path):
+def test_a_numpyro_model_goes_all_the_way(sites, tmp_path, monkeypatch):
     model = gs.models.from_numpyro(counts(*sites), columns=WARDS, clip=2.0, label="visits")
+    assert model.prior.precision == (1.0,) + (4.0,) * 16  # normals are known for what they are
     assert model.parameter_names[0] == "slope"
     assert len(model.parameter_names) == 17
     rng = np.random.default_rng(0)
@@ -117,16 +157,37 @@ def test_a_numpyro_model_goes_all_the_way(sites, tmp_path):
     y = rng.poisson(np.exp(0.7 * x + effects[ward]))
     plan = gs.plan(model, gs.Budget(8.0, 1e-6), n=n, adjacency="replace-one")
     made = plan.release({"x": x, "ward": ward, "count": y}, generator=np.random.default_rng(1), progress=False)
+    require_noise_of_the_generator(plan, {"x": x, "ward": ward, "count": y}, monkeypatch)
     made.save(tmp_path / "r.json")
     gs.verify(tmp_path / "r.json")
     gs.verify(made)
     found = model.constrained(made.draws)
     assert abs(found["slope"].mean() - 0.7) < 0.25
     assert np.corrcoef(found["effect"].mean(axis=0), effects)[0, 1] > 0.8
+    truth = made.population(draws=200)
+    assert np.abs((truth.mean - [0.7, *effects]) / truth.sd).max() < 4
+    assert truth.sd[0] < made.draws[:, 0].std()
+    with pytest.raises(gs.PremiseError, match="not its code"):
+        gs.Release.load(tmp_path / "r.json").population()
     arviz = pytest.importorskip("arviz")
     table = arviz.summary(made.to_arviz())
     assert len(table) == 17
     assert "r_hat" in table
+
+
+def test_a_regression_with_a_scale_is_no_function_of_other_records(sites):
+    """Compiled for other numbers of rows it rounds otherwise: refused, until it was always asked for as many."""
+    numpyro, dist = sites
+
+    def line(x, y):
+        level = numpyro.sample("level", dist.Normal(0, 2))
+        slopes = numpyro.sample("slopes", dist.Normal(0, 1).expand([6]).to_event(1))
+        scale = numpyro.sample("scale", dist.LogNormal(0, 0.5))
+        with numpyro.plate("records", len(y)):
+            numpyro.sample("y", dist.Normal(level + x @ slopes, scale), obs=y)
+
+    made = gs.models.from_numpyro(line, columns={"x": [(-1, 1)] * 6, "y": (-15, 15)}, clip=3.0)
+    assert made.prior.precision == (0.25, *[1.0] * 6, 4.0)
 
 
 @pytest.mark.parametrize(

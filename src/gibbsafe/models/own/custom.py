@@ -16,7 +16,7 @@ from gibbsafe.data.options import EncodingOptions
 from gibbsafe.errors import PremiseError
 from gibbsafe.models.base import Model, register
 from gibbsafe.models.capabilities import HasCorners, HoldsCode
-from gibbsafe.models.own.priors import own_prior
+from gibbsafe.models.own.priors import OwnPrior, own_prior
 from gibbsafe.models.own.records import RecordColumns, parameter_form
 from gibbsafe.models.own.trial import POINTS, RECORDS, Code, information_of, measured, require_pure
 from gibbsafe.models.searched import SearchRecord, as_record, declaration_digest, search_statement
@@ -194,7 +194,8 @@ class Custom(Model, HasCorners, HoldsCode):
     @property
     def pull(self) -> GaussianPull | PriorFunction:
         """The prior, as a chain feels it."""
-        return self.prior.pull(self.form, self.coordinates)
+        prior: OwnPrior = self.prior
+        return prior.pull(self.form, self.coordinates)
 
     def require_code(self) -> None:
         """Refuse a declaration whose function is not there."""
@@ -211,7 +212,7 @@ class Custom(Model, HasCorners, HoldsCode):
             raise PremiseError(f"{self.label}: cannot simulate records; declare simulator=, or use from_numpyro")
         even = self.columns.synthetic(rows, generator)
         named = self.simulator(self.form.named(theta), self.columns.form.named(even, np.int64), generator)
-        return self.columns.form.flat({**self.columns.form.named(even), **named}, (rows,))
+        return np.asarray(self.columns.form.flat({**self.columns.form.named(even), **named}, (rows,)))
 
     def blocks_of_rows(self, rows: Floats) -> Blocks:
         """Return synthetic rows as blocks."""
@@ -241,6 +242,15 @@ class Custom(Model, HasCorners, HoldsCode):
     def with_record(self, record: object) -> Self:
         """Return the model with what `gibbsafe.audit.refute` found: a plan says it, and the certificate."""
         return replace(self, parameters=self.form, start=None, record=as_record(record))
+
+    def with_code_of(self, model: Custom) -> Custom:
+        """Return this declaration, read from a file, with the functions of a model; refused unless it is the same model."""
+        mine = {name: getattr(self, name) for name in ("clip", "coordinates", "information", "label", "record")}
+        mine |= {name: getattr(self, name) for name in ("chains", "steps", "power")}
+        found = replace(model, parameters=model.form, start=None, **mine)
+        if found.to_dict() != self.to_dict():
+            raise PremiseError(f"model: declares parameters, columns or a prior other than those of {self.label!r}")
+        return found
 
     def rehearse(self, budget: Any, *, n: int, adjacency: str = "replace-one", seed: int = 0, runs: int = 1) -> OwnRehearsal:
         """Make releases from synthetic records, their parameters drawn from the prior, and compare: never from your records."""

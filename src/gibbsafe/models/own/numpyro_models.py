@@ -211,6 +211,7 @@ class NumpyroModel:
     def prior_draws(self, form: Form, count: int, seed: int) -> Floats:
         """Return draws (count, d) of the prior in unconstrained coordinates."""
         import jax
+
         draws = []
         with jax.enable_x64(True):
             for part in range(-(-count // DRAWN)):  # of one size, so that it is compiled once

@@ -124,7 +124,9 @@ def as_normal(prior: OwnPrior, parameters: Form, points: Floats) -> OwnPrior | N
         off = np.abs(slopes + precision * (some - centre)) / (precision * (high - low))
     if not (np.isfinite(off).all() and np.isfinite(centre).all() and (precision > 0).all() and off.max() < 1e-8):
         return None
-    told = tuple(tuple(float(f"{each:.9g}") for each in part) for part in (np.where(np.abs(centre) < 1e-9, 0.0, centre), precision))
+    told = tuple(
+        tuple(float(f"{each:.9g}") for each in part) for part in (np.where(np.abs(centre) < 1e-9, 0.0, centre), precision)
+    )
     return OwnPrior(told[0], told[1], sampler=prior.sampler)
 
 
