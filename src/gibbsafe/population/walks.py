@@ -8,8 +8,6 @@ records simulated at the fit φ̂, from the model and the declared columns:
 - F(φ̂) = n E[ψ], ψ a record's clipped gradient averaged over the points, with the record's own score g at φ̂, whose mean is 0, as
   control: only what clipping and distance change is left to chance. (g is that of the record before outcomes are clipped.)
 - ∂F/∂φ* = n E[ψgᵀ], and J = n Cov(ψ).
-- Columns that the model does not draw may be spread otherwise than synthetic ones. How answers fall from point to point of the
-  trajectory tells the information of the records themselves, and corrects both.
 
 The prior is the declared one, at full power.
 """
@@ -18,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -35,14 +32,10 @@ from gibbsafe.samplers.trajectory import noise_of, replay
 
 __all__ = ["from_walk"]
 
-#: F, that of every point, ∂F/∂φ*, and J.
-Expected: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 #: Synthetic records: at least and at most, and gradients of them in all; steps of the fit; the seed of synthetic records.
 FEWEST, MOST, GRADIENTS, TURNS, SEED = 1024, 8192, 1 << 19, 3, 5
 #: The share of steps that are left out, while a chain is on its way.
 AWAY = 0.25
-#: Deviations of the information from that of synthetic records that are tried, as shares of it; the least that is left.
-DEVIATIONS, LEAST = (0.03, 0.1, 0.2, 0.4, 0.8), 0.05
 #: Chains of the last draws with a prior that is a function.
 CHAINS = 25
 
@@ -70,21 +63,11 @@ def from_walk(release: Release, wanted: int, random: np.random.Generator) -> Pop
 
 @dataclass(frozen=True, eq=False)
 class Heard:
-    """What a trajectory says: its points (points, d), its answers there, and the noise of each."""
+    """What a trajectory says: its points (points, d), the mean answer and its noise."""
 
     points: Floats
-    answers: Floats
-    sigma: float
-
-    @property
-    def answer(self) -> Floats:
-        """The mean answer."""
-        return np.asarray(self.answers.mean(axis=0))
-
-    @property
-    def noise(self) -> float:
-        """That of the mean answer."""
-        return self.sigma / math.sqrt(len(self.points))
+    answer: Floats
+    noise: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +108,7 @@ def _fitted(release: Release, model: Custom, n: int) -> Fit:
     curvature = matrix.T @ (model.prior.precisions(model.form)[:, None] * matrix)
     mode = heard.points.mean(axis=0)
     for _ in range(TURNS):
-        expected, slopes, own = _as_told(heard, mode, _expected(model, heard, mode, n))
+        expected, slopes, own = _expected(model, heard, mode, n)
         inverse = np.linalg.inv(own + heard.noise**2 * np.eye(len(mode)))
         slope, precision = slopes.T @ inverse @ (heard.answer - expected), slopes.T @ inverse @ slopes
         if isinstance(prior, GaussianPull):
@@ -143,34 +126,11 @@ def _heard(release: Release, model: Custom) -> Heard:
     assert scores is not None
     first, d = int(AWAY * len(scores)), scores.shape[2]
     points = replay(model.pull, stage, scores).asked[first:].reshape(-1, d)
-    return Heard(points, -scores[first:].reshape(-1, d), noise_of(stage))
+    return Heard(points, -scores[first:].reshape(-1, d).mean(axis=0), noise_of(stage) / math.sqrt(len(points)))
 
 
-def _as_told(heard: Heard, at: Floats, synthetic: Expected) -> tuple[Floats, Floats, Floats]:
-    """Return F, its slopes and J with the information that answers speak for, where that is not the synthetic records'.
-
-    With D the slopes of synthetic records, those of the records are D^½(1 + r)D^½, r a number per direction: what answers fall
-    from point to point beyond what is expected there is regressed on the points, r normal about 0 with the deviation of largest
-    evidence.
-    """
-    expected, each, slopes, own = synthetic
-    values, axes = np.linalg.eigh((slopes + slopes.T) / 2)
-    values = np.maximum(values, 1e-3 * max(float(values.mean()), 1e-300))
-    root, inverse = ((axes * values**power) @ axes.T for power in (0.5, -0.5))
-    moved = (heard.points - heard.points.mean(axis=0)) @ root
-    left = (heard.answers - heard.answer - each + each.mean(axis=0)) @ inverse
-    size = np.square(moved).sum(axis=0)
-    told, known = -(moved * left).sum(axis=0) / size, size / (heard.sigma**2 * np.square(inverse).sum(axis=0))
-    tried = [-np.log1p(known * r**2).sum() - (known * told**2 / (1 + known * r**2)).sum() for r in DEVIATIONS]
-    shrunk = known * DEVIATIONS[int(np.argmax(tried))] ** 2
-    ratio = np.maximum(1 + told * shrunk / (1 + shrunk), LEAST)
-    changed, spread = root @ (ratio[:, None] * root), root @ (np.sqrt(ratio)[:, None] * inverse)
-    nearer = (changed - root @ root) @ (heard.points.mean(axis=0) - at)
-    return expected - nearer, changed, spread @ own @ spread.T
-
-
-def _expected(model: Custom, heard: Heard, at: Floats, n: int) -> Expected:
-    """Return F, that of every point, the slopes ∂F/∂φ* and J at a truth."""
+def _expected(model: Custom, heard: Heard, at: Floats, n: int) -> tuple[Floats, Floats, Floats]:
+    """Return F, its slopes ∂F/∂φ* and J at a truth."""
     assert model.clip is not None
     theta = model.coordinates.parameters(at[None])
     count = 1 << int(math.log2(np.clip(GRADIENTS // len(heard.points), FEWEST, MOST)))
@@ -178,11 +138,9 @@ def _expected(model: Custom, heard: Heard, at: Floats, n: int) -> Expected:
     own = model.coordinates.against(np.nan_to_num(model.code(made, theta)[0], posinf=0.0, neginf=0.0))
     rows = model.columns.clipped(made)
     code, mean = InCoordinates(model.code, model.coordinates, model.clip), np.zeros_like(own)
-    each = np.empty_like(heard.points)
     for part in np.array_split(np.arange(len(heard.points)), -(-len(heard.points) // 16)):
         clipped = clip_gradients(code(rows, heard.points[part]), model.clip)
         mean += clipped.sum(axis=0) / len(heard.points)
-        each[part] = n * clipped.mean(axis=1)
     rest = mean - own @ np.linalg.lstsq(own, mean, rcond=1e-8)[0]
     spread = np.cov(mean, rowvar=False) + n / len(rows) * np.cov(rest, rowvar=False)  # that of the data, and of F as it is found
-    return n * rest.mean(axis=0), each, n * mean.T @ own / len(rows), n * np.atleast_2d(spread)
+    return n * rest.mean(axis=0), n * mean.T @ own / len(rows), n * np.atleast_2d(spread)

@@ -18,7 +18,7 @@ from gibbsafe.models.base import Model, register
 from gibbsafe.models.capabilities import HasCorners, HoldsCode
 from gibbsafe.models.own.priors import OwnPrior, own_prior
 from gibbsafe.models.own.records import RecordColumns, parameter_form
-from gibbsafe.models.own.trial import POINTS, RECORDS, Code, information_of, measured, require_pure
+from gibbsafe.models.own.trial import POINTS, RECORDS, Code, information_of, measured, require_pure, told, told_of
 from gibbsafe.models.searched import SearchRecord, as_record, declaration_digest, search_statement
 from gibbsafe.posteriors.coordinates import Coordinates, InCoordinates
 from gibbsafe.posteriors.own import GaussianPull, OwnPosterior, PriorFunction
@@ -106,6 +106,8 @@ class Custom(Model, HasCorners, HoldsCode):
         if self.log_likelihood is not None and self.gradient is None:
             require_extra("jax", "a log-likelihood without its gradient")
         self._set(prior=own_prior(self.prior, form, start), clip=None if self.clip is None else positive("clip", self.clip))
+        if self.clip is not None and not 1e-100 <= self.clip <= 1e100:
+            fail("clip", self.clip, "between 1e-100 and 1e100")
         self._check_numbers()
         self._set(coordinates=self._declared_coordinates())
         if self.log_likelihood is not None:
@@ -174,12 +176,13 @@ class Custom(Model, HasCorners, HoldsCode):
             found = np.stack([self.code(self.simulated(theta, EACH, rng), theta[None])[0] for theta in drawn])
         elif self.coordinates is None:
             found = self.code(self.columns.synthetic(4 * EACH, rng), thetas)
+        found = told_of(found)
         if self.coordinates is None:
             floor = self.prior.precisions(self.form) / ROWS[self.prior.precision is not None]
             self._set(coordinates=Coordinates.evening(self.prior.start, information_of(found), floor))
         self._set(prior=self.prior.in_coordinates(self.coordinates, self.form))
-        told = measured(self.coordinates.against(found), self.clip)
-        self._set(clip=told.clip, information=self.information or (told.typical, told.largest))
+        says = measured(self.coordinates.against(found), self.clip)
+        self._set(clip=says.clip, information=self.information or (says.typical, says.largest))
 
     # -- code ----------------------------------------------------------------------------------------------------
 
@@ -210,9 +213,14 @@ class Custom(Model, HasCorners, HoldsCode):
         """Return synthetic rows from one point, outcomes wherever they fall."""
         if self.simulator is None:
             raise PremiseError(f"{self.label}: cannot simulate records; declare simulator=, or use from_numpyro")
-        even = self.columns.synthetic(rows, generator)
-        named = self.simulator(self.form.named(theta), self.columns.form.named(even, np.int64), generator)
-        return np.asarray(self.columns.form.flat({**self.columns.form.named(even), **named}, (rows,)))
+        form, even = self.columns.form, self.columns.synthetic(rows, generator)
+        drawn = told(lambda: dict(self.simulator(self.form.named(theta), form.named(even, np.int64), generator)), "simulator")
+        if not set(drawn) <= set(form.named(even)):
+            fail("simulator", sorted(map(str, drawn)), "of declared columns")
+        made = np.asarray(told(lambda: form.flat({**form.named(even), **drawn}, (rows,)), "simulator"))
+        if not np.isfinite(made).all(axis=1).any():
+            raise PremiseError("simulator: draws no record of finite numbers")
+        return made
 
     def blocks_of_rows(self, rows: Floats) -> Blocks:
         """Return synthetic rows as blocks."""
@@ -229,15 +237,15 @@ class Custom(Model, HasCorners, HoldsCode):
     @property
     def declared_by_user(self) -> tuple[str, ...]:
         """What nobody can check about the code, and what was searched."""
-        told = search_statement(self.record)
+        searched_for = search_statement(self.record)
         closed = (
             f"the log-likelihood {self.label!r} is a pure function of parameters and one record, and closed over nothing private"
         )
-        searched = f"{closed}: {told}"
+        searched = f"{closed}: {searched_for}"
         if not self.convex:
             return (searched,)
         constants = f"−{self.label} is convex, {self.smoothness:g}-smooth, and its gradients have norm at most {self.clip:g}"
-        return (searched, f"{constants}: {told}")
+        return (searched, f"{constants}: {searched_for}")
 
     def with_record(self, record: object) -> Self:
         """Return the model with what `gibbsafe.audit.refute` found: a plan says it, and the certificate."""
