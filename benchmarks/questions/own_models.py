@@ -22,7 +22,7 @@ EPSILONS = (0.3, 1.0, 3.0)
 FIRST_SEED = 4100
 #: Settings of the opponents, every combination of which is tried: steps, clips, step sizes in units of 1/n.
 STEPS, CLIPS, RATES = (50, 200, 500), (1.0, 2.0, 4.0, 8.0), (0.5, 2.0, 8.0)
-FIRST, FINALISTS = 3, 6
+FIRST, FINALISTS = 2, 4
 PRIOR = np.array([1.0] + [0.5] * FEATURES + [0.5] * WARDS)  # standard deviations
 
 
@@ -123,53 +123,56 @@ def tuned(name, data, test, mu, seeds):
     return whole[best], best
 
 
-def run(n, seeds, epsilons=EPSILONS):
-    """Every ε: ours with its defaults, the opponents at their best, and the non-private fit."""
+def run(n, seeds, covering, epsilons):
+    """Every ε: ours with its defaults, the opponents at their best in processes of their own, and the non-private fit."""
+    whole = [records(FIRST_SEED + seed, n + 5000) for seed in range(seeds)]
+    data = [tuple(part[:n] for part in each) for each in whole]
+    test = [tuple(part[n:] for part in each) for each in whole]
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as others:
-        return _compared(n, seeds, epsilons, others)
+        asked = list(itertools.product(epsilons, OPPONENTS))
+        best = {(epsilon, name): others.submit(tuned, name, data, test, _mu(epsilon, n), seeds) for epsilon, name in asked}
+        model, plain = model_of(), [log_loss(_fit(*train[3:1:-1]), *held[3:1:-1]) for train, held in zip(data, test, strict=True)]
+        ours = [_ours(model, epsilon, n, data, test) for epsilon in epsilons]
+        covered = coverage(model, *covering, epsilons)
+        rows = [_beside(row, losses, {name: best[row["epsilon"], name].result() for name in OPPONENTS}) for row, losses in ours]
+    shape = {"n": n, "data_sets": seeds, "delta": DELTA, "clip": model.clip, "non_private": float(np.mean(plain))}
+    return shape | {"rows": rows, "coverage": covered}
 
 
 def _mu(epsilon, n):
     return gs.plan(gs.models.GaussianMean(dimension=1), gs.Budget(epsilon, DELTA), n=n, adjacency="replace-one").guarantee.mu
 
 
-def _compared(n, seeds, epsilons, others):
-    whole = [records(FIRST_SEED + seed, n + 5000) for seed in range(seeds)]
-    data = [tuple(part[:n] for part in each) for each in whole]
-    test = [tuple(part[n:] for part in each) for each in whole]
-    asked = list(itertools.product(epsilons, OPPONENTS))
-    best = {(epsilon, name): others.submit(tuned, name, data, test, _mu(epsilon, n), seeds) for epsilon, name in asked}
-    model = model_of()
-    plain = [log_loss(_fit(data[seed][3], data[seed][2]), test[seed][3], test[seed][2]) for seed in range(seeds)]
-    rows = []
-    for epsilon in epsilons:
-        plan = gs.plan(model, gs.Budget(epsilon, DELTA), n=n, adjacency="replace-one")
-        losses, of_draws, seconds, hats = [], [], [], []
-        for seed in range(seeds):
-            started = time.perf_counter()
-            made = plan.release(data[seed][:3], progress=False)
-            seconds.append(time.perf_counter() - started)
-            hats.append(float(made.r_hat.max()))
-            losses.append(log_loss(_ordered(model, made.population().draws), test[seed][3], test[seed][2]))
-            of_draws.append(log_loss(_ordered(model, made.draws), test[seed][3], test[seed][2]))
-        mu = _mu(epsilon, n)
-        row = {"epsilon": epsilon, "ours": float(np.mean(losses)), "seconds": float(np.median(seconds))}
-        row |= {"spent": plan.guarantee.mu / mu, "steps": plan.stages[0].steps, "power": plan.stages[0].chain.power}
-        row |= {"largest_r_hat": max(hats), "of_draws": float(np.mean(of_draws))}
-        for name in OPPONENTS:
-            theirs, setting = best[epsilon, name].result()
-            difference, error = harness.mean_and_error(np.subtract(losses, theirs))
-            row[name] = {"log_loss": float(np.mean(theirs)), "setting": list(setting)}
-            row[name] |= {"ours_less_theirs": difference, "standard_error": error}
-        told = ", ".join(f"{row[name]['ours_less_theirs']:+.5f} ({name})" for name in OPPONENTS)
-        harness.log(f"ε = {epsilon:g}: ours {row['ours']:.4f}, less theirs {told}")
-        rows.append(row)
-    return {"n": n, "data_sets": seeds, "delta": DELTA, "clip": model.clip, "non_private": float(np.mean(plain)), "rows": rows}
+def _ours(model, epsilon, n, data, test):
+    """A row of results at one ε, and the held-out losses of every data set."""
+    plan = gs.plan(model, gs.Budget(epsilon, DELTA), n=n, adjacency="replace-one")
+    losses, of_draws, seconds, hats = [], [], [], []
+    for train, held in zip(data, test, strict=True):
+        started = time.perf_counter()
+        made = plan.release(train[:3], progress=False)
+        seconds.append(time.perf_counter() - started)
+        hats.append(float(made.r_hat.max()))
+        losses.append(log_loss(_ordered(model, made.population().draws), held[3], held[2]))
+        of_draws.append(log_loss(_ordered(model, made.draws), held[3], held[2]))
+    row = {"epsilon": epsilon, "ours": float(np.mean(losses)), "seconds": float(np.median(seconds))}
+    row |= {"spent": plan.guarantee.mu / _mu(epsilon, n), "steps": plan.stages[0].steps, "power": plan.stages[0].chain.power}
+    return row | {"largest_r_hat": max(hats), "of_draws": float(np.mean(of_draws))}, losses
 
 
-def coverage(n, seeds, epsilons=EPSILONS):
+def _beside(row, losses, theirs):
+    """The row with every opponent's losses, and ours less theirs on the same data sets."""
+    for name, (lost, setting) in theirs.items():
+        difference, error = harness.mean_and_error(np.subtract(losses, lost))
+        row[name] = {"log_loss": float(np.mean(lost)), "setting": list(setting)}
+        row[name] |= {"ours_less_theirs": difference, "standard_error": error}
+    told = ", ".join(f"{row[name]['ours_less_theirs']:+.5f} ({name})" for name in theirs)
+    harness.log(f"ε = {row['epsilon']:g}: ours {row['ours']:.4f}, less theirs {told}")
+    return row
+
+
+def coverage(model, n, seeds, epsilons):
     """How often 90 % intervals of the true parameters hold them, and how wide they are beside the prior's."""
-    model, rows = model_of(), []
+    rows = []
     for epsilon in epsilons:
         plan = gs.plan(model, gs.Budget(epsilon, DELTA), n=n, adjacency="replace-one")
         hits, widths = [], []
@@ -202,9 +205,9 @@ def _fit(rows, counts):
 
 def main():
     options = harness.arguments(__doc__)
-    sizes = (2000, 1, (1.0,)) if options.quick else (20_000, 8)
-    document = harness.head(options.quick, "jax", "numpyro") | run(*sizes)
-    document["coverage"] = coverage(*((2000, 2, (1.0,)) if options.quick else (5000, 24)))
+    sizes, covering = ((2000, 1), (2000, 2)) if options.quick else ((20_000, 6), (5000, 20))
+    document = harness.head(options.quick, "jax", "numpyro")
+    document |= run(*sizes, covering, (1.0,) if options.quick else EPSILONS)
     harness.save("own_models_quick" if options.quick else "own_models", document)
 
 

@@ -341,6 +341,7 @@ def test_wild_gradients_at_some_records_are_released(odd):
     plan = gs.plan(gaussian(gradient=wild, steps=3), BUDGET, n=N, adjacency="replace-one")
     for data in (DATA, (np.zeros((N, 2)),)):
         assert np.isfinite(plan.release(data, progress=False).draws).all()
+    assert gaussian(gradient=lambda p, r: {"mean": 1e300 * (r["x"] - p["mean"])}).coordinates.scales == (1.0, 1.0)
 
 
 def test_records_cannot_be_written_to():

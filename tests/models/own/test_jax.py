@@ -111,6 +111,23 @@ def test_a_regression_with_a_scale_is_no_function_of_other_records():
     assert np.array_equal(made.code(rows, points)[:, 1400:1401], made.code(rows[1400:1401], points))
 
 
+def test_a_prior_that_is_a_function_has_its_say_in_the_population():
+    """Against the same with the normal prior that it is, by another way: a chain's, and in closed form."""
+
+    def simulated(parameters, columns, generator):
+        return {"x": generator.normal(parameters["mean"], 1.0, columns["x"].shape)}
+
+    found = []
+    for prior in (30.0, lambda p: -15.0 * (p["mean"] ** 2).sum()):
+        model = custom(mean, prior=prior, simulator=simulated, clip=3.0, steps=16, coordinates="own")
+        plan = gs.plan(model, gs.Budget(8.0, 1e-6), n=60, adjacency="replace-one")
+        data = (np.random.default_rng(0).normal(1.0, 1.0, (60, 2)),)
+        found.append(plan.release(data, generator=np.random.default_rng(1), progress=False).population(draws=200))
+    assert found[0].decided_by_data.max() < 0.9
+    np.testing.assert_allclose(found[0].sd, found[1].sd, rtol=0.2)
+    np.testing.assert_allclose(found[0].mean, found[1].mean, atol=found[0].sd.max())
+
+
 def require_noise_of_the_generator(plan, data, monkeypatch):
     """Fail unless all noise is that of the generator handed in, and JAX is asked for none."""
 

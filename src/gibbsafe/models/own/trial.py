@@ -148,6 +148,8 @@ def information_of(gradients: Floats) -> Floats:
     lengths = np.linalg.norm(gradients, axis=-1)
     usual = np.quantile(lengths, USUAL, axis=1)
     some = usual > 0
+    if not some.any():
+        return np.eye(gradients.shape[-1])
     kept = gradients[some] * np.minimum(1.0, usual[some, None] / np.maximum(lengths[some], 1e-300))[..., None]
     sizes = np.square(kept).sum(axis=-1).mean(axis=1)
     even = kept * np.sqrt(np.median(sizes) / np.maximum(sizes, 1e-300))[:, None, None]
