@@ -122,9 +122,9 @@ def test_a_prior_that_is_a_function_has_its_say_in_the_population():
         model = custom(mean, prior=prior, simulator=simulated, clip=3.0, steps=16, coordinates="own")
         plan = gs.plan(model, gs.Budget(8.0, 1e-6), n=60, adjacency="replace-one")
         data = (np.random.default_rng(0).normal(1.0, 1.0, (60, 2)),)
-        found.append(plan.release(data, generator=np.random.default_rng(1), progress=False).population(draws=200))
+        found.append(plan.release(data, generator=np.random.default_rng(1), progress=False).population(draws=500))
     assert found[0].decided_by_data.max() < 0.9
-    np.testing.assert_allclose(found[0].sd, found[1].sd, rtol=0.2)
+    np.testing.assert_allclose(found[0].sd, found[1].sd, rtol=0.35)
     np.testing.assert_allclose(found[0].mean, found[1].mean, atol=found[0].sd.max())
 
 
@@ -203,7 +203,7 @@ def counts(numpyro, dist, *, records=len, latent=None, subsample=None, inside=No
 
 
 def test_a_numpyro_model_goes_all_the_way(sites, tmp_path, monkeypatch):
-    model = gs.models.from_numpyro(counts(*sites), columns=WARDS, clip=2.0, label="visits")
+    model = gs.models.from_numpyro(counts(*sites), columns=WARDS, clip=2.0, steps=40, label="visits")
     assert model.prior.precision == (1.0,) + (4.0,) * 16  # normals are known for what they are
     assert model.parameter_names[0] == "slope"
     assert len(model.parameter_names) == 17
