@@ -17,7 +17,8 @@ from gibbsafe.audit.clock import Clock
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.models.own.custom import Custom
 from gibbsafe.models.own.trial import Code, differences_by_place
-from gibbsafe.posteriors.clipped import clip_gradients
+from gibbsafe.posteriors.clipped import RecordGradients, clip_gradients
+from gibbsafe.posteriors.coordinates import InCoordinates
 from gibbsafe.posteriors.record_gradients import compiled_gradient
 
 __all__ = ["Tried", "tried"]
@@ -39,23 +40,31 @@ class Tried:
 def tried(model: Custom, effort: int, seed: int, clock: Clock) -> Iterator[Tried]:
     """Yield what was tried, the purity of the code first."""
     model.require_code()
-    rng, code = np.random.default_rng(seed), model.code
+    assert model.clip is not None
+    rng, code = np.random.default_rng(seed), InCoordinates(model.code, model.coordinates, model.clip)
     for _ in range(max(1, effort // 20)):
         rows, thetas = model.columns.synthetic(96, rng), _points(model, rng)
         yield from _purity(code, rows, thetas, int(rng.integers(2**31)))
         yield _clipping(model, code, rows, thetas)
         if model.convex:
-            yield from _geometry(model, code, rows, thetas, rng)
+            yield from _geometry(model, model.code, rows, model.coordinates.parameters(thetas), rng)
         if clock.is_over():
             return
 
 
 def _points(model: Custom, rng: np.random.Generator) -> Floats:
-    near = model.prior.points(6, rng)
-    return np.concatenate([near, near[:1] + 10 ** rng.uniform(0, 3, (4, 1)) * rng.standard_normal((4, near.shape[1]))])
+    """Return points in a chain's coordinates, near the start and far out."""
+    size = model.form.size
+    near = (
+        rng.standard_normal((6, size))
+        * np.minimum(1 / np.sqrt(model.prior.precisions(model.form)), 2.0)
+        / model.coordinates.reach
+    )
+    near[0] = 0.0
+    return np.concatenate([near, 10 ** rng.uniform(0, 3, (4, 1)) * rng.standard_normal((4, size))])
 
 
-def _purity(code: Code, rows: Floats, thetas: Floats, seed: int) -> Iterator[Tried]:
+def _purity(code: RecordGradients, rows: Floats, thetas: Floats, seed: int) -> Iterator[Tried]:
     """Permute, replace and leave out other records; ask again; ask a function that was compiled anew."""
     size = len(rows) * len(thetas)
     names = ("permuted", "replaced", "left out")
@@ -67,12 +76,13 @@ def _purity(code: Code, rows: Floats, thetas: Floats, seed: int) -> Iterator[Tri
     yield Tried("purity", "a gradient is another one when it is asked again", 0.0 if same else 2.0, size)
 
 
-def _clipping(model: Custom, code: Code, rows: Floats, thetas: Floats) -> Tried:
+def _clipping(model: Custom, code: RecordGradients, rows: Floats, thetas: Floats) -> Tried:
     """Clip gradients as they are, and as hostile code could make them."""
     assert model.clip is not None
     hostile = np.array([[1e300], [-1e308], [np.nan], [np.inf], [5e-324]]) * np.ones(model.form.size)
-    found = np.concatenate([code(rows, thetas).reshape(-1, model.form.size), hostile])
     with np.errstate(all="ignore"):
+        hostile = model.coordinates.turned(hostile, model.clip)
+        found = np.concatenate([code(rows, thetas).reshape(-1, model.form.size), hostile])
         lengths = np.linalg.norm(clip_gradients(found, model.clip), axis=1)
     share = 2.0 if not np.isfinite(lengths).all() else float(lengths.max() / model.clip)
     return Tried("clip", "length of a clipped gradient", share, len(found))

@@ -45,14 +45,13 @@ def walk_ratio(plan: Plan, data: object, neighbour: object, steps: int | None = 
     if stage.chain is None or not isinstance(model, Custom):
         raise PremiseError("plan: releases no trajectory")
     first, second = (_posterior(plan, stage, each) for each in (data, neighbour))
-    pull, shape = model.prior.pull(model.form), (stage.steps or 0, stage.chain.chains, model.form.size)
+    pull, shape = model.pull, (stage.steps or 0, stage.chain.chains, model.form.size)
 
     def ratio(outputs: Floats) -> Floats:
         runs = len(outputs)
         scores = outputs.reshape(runs, *shape).transpose(1, 0, 2, 3).reshape(shape[0], -1, shape[2])
         many = _many(plan, runs).stages[0]
-        starts = np.tile(np.array(many.chain.start if many.chain else ()), (1, scores.shape[1], 1))
-        points = np.concatenate([starts, replay(pull, many, scores).points[:-1]])
+        points = replay(pull, many, scores).asked
         total = np.zeros(scores.shape[1])
         for answer, point in list(zip(scores, points, strict=True))[:steps]:
             off = [np.square(answer - posterior.scores(point)).sum(axis=1) for posterior in (first, second)]

@@ -10,6 +10,7 @@ import numpy as np
 from gibbsafe._text import counted
 from gibbsafe.errors import PremiseError
 from gibbsafe.models.capabilities import HoldsCode
+from gibbsafe.models.own.custom import Custom
 from gibbsafe.planning.facts import describe_prior
 from gibbsafe.posteriors.stage import ChainRule, Stage
 from gibbsafe.privacy import Adjacency
@@ -87,6 +88,10 @@ def _scores(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
+def _own_coordinates(plan: Plan) -> bool:
+    return isinstance(plan.model, Custom) and plan.model.coordinates.are_own
+
+
 def _chain(plan: Plan, stage: Stage, rule: ChainRule) -> list[tuple[str, str]]:
     """Return how a trajectory is made, in words."""
     tempered = "the likelihood itself" if rule.power == 1 else f"the likelihood to the power {rule.power:.3g}"
@@ -97,6 +102,7 @@ def _chain(plan: Plan, stage: Stage, rule: ChainRule) -> list[tuple[str, str]]:
             f"{counted(stage.steps or 0, 'Langevin step')} of {counted(rule.chains, 'chain')}, all released; {tempered}",
         ),
         ("step and noise", f"size {stage.step:.3g}; gradients clipped to {clip:.4g}, noise {noise_of(stage):.4g} in their sum"),
+        ("coordinates", "yours" if _own_coordinates(plan) else "public ones, of which a synthetic record tells evenly"),
         ("draws", f"{rule.kept:,} last iterates of each chain, free; their law is a chain's, not proved to be the posterior"),
         ("prior", _declared_prior(plan)[:100]),
     ]

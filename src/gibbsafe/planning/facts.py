@@ -71,8 +71,9 @@ def _(model: Family, stages: tuple[Stage, ...]) -> float:
 
 @grid_of.register
 def _(model: Custom, stages: tuple[Stage, ...]) -> float:
-    """Below 2⁻³⁰ of the noise of the shortest step."""
-    return 2.0 ** math.floor(-30 + 0.5 * math.log2(2 * min(stage.step or 1.0 for stage in stages)))
+    """Below 2⁻³⁰ of the noise of the shortest step, of the parameter that moves least."""
+    least = float(model.coordinates.reach.min())
+    return 2.0 ** math.floor(-30 + math.log2(least) + 0.5 * math.log2(2 * min(stage.step or 1.0 for stage in stages)))
 
 
 @singledispatch

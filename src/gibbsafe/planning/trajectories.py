@@ -1,5 +1,6 @@
 """How models of the user's own are released: steps, noise and power on the likelihood, from public numbers only.
 
+Everything is in the model's coordinates, in which a synthetic record tells as much of every direction (`posteriors.coordinates`).
 A Langevin step of size h on (likelihood)ᵖ × prior has noise √(2h), which the noise σ of a private score gives for h = 2/(pσ)².
 Spending μ on T steps of K chains is σ² = KTG²/μ², so the time that the budget buys, τ = Th = 2μ²/(Kp²G²), does not depend on T.
 With a the typical information of a record and n records a direction forgets its start at the rate pna + m (m the prior's
@@ -102,8 +103,8 @@ class Steepness:
     def of(cls, rows: int, model: Custom) -> Steepness:
         """Return what a declaration says, for this many rows; the pull of a normal prior limits no step."""
         typical, most = (rows * each for each in model.information)
-        prior = model.prior.precision
-        return cls(typical, most, 0.0 if prior is None else float(np.median(prior)), model.prior.stiffness)
+        prior, scales = model.prior.precision, np.square(model.coordinates.reach)
+        return cls(typical, most, 0.0 if prior is None else float(np.median(prior * scales)), model.prior.stiffness)
 
     def largest(self, power: float) -> float:
         """Return pna′ + m′."""

@@ -16,6 +16,7 @@ from gibbsafe.population.gibbs import gibbs_intervals
 from gibbsafe.population.posterior import Population, against, decided
 from gibbsafe.population.result import Intervals
 from gibbsafe.population.scores import scaled_draws
+from gibbsafe.population.walks import from_walk
 from gibbsafe.release import Release
 from gibbsafe.release.transcripts import path_of
 from gibbsafe.samplers.transcript_fit import unseen_share
@@ -31,6 +32,8 @@ def population(release: Release, draws: int = 1000, generator: np.random.Generat
     """Return the posterior of the true parameter; see `Release.population`."""
     wanted = count("draws", draws)
     plan, random = release.plan, np.random.default_rng(SEED) if generator is None else generator
+    if plan.model.kind is Kind.OWN:
+        return from_walk(release, wanted, random)
     if plan.model.kind is not Kind.GIBBS:
         raise PremiseError(f"population: of models with a chosen prior; {plan.model.name} declares its own, so ask interval()")
     if release.answers is None:
@@ -69,6 +72,8 @@ def intervals(release: Release, level: float, *, radius: float | None = None, di
             reach = release.plan.prior_radius if radius is None else positive("radius", radius)
             assert reach is not None
             return gibbs_intervals(release, share, reach, factor)
+        return population(release).interval(share)
+    if model.kind is Kind.OWN and radius is None and factor is None:
         return population(release).interval(share)
     if model.kind is not Kind.FAMILY:
         raise PremiseError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from gibbsafe._types import Floats
 from gibbsafe.data.blocks import RowBlocks
 from gibbsafe.posteriors.clipped import RecordGradients, clipped_sums
+from gibbsafe.posteriors.coordinates import Coordinates
 from gibbsafe.posteriors.protocols import SmoothPosterior
 from gibbsafe.posteriors.record_gradients import Form, JaxGradients
 
@@ -19,9 +21,9 @@ __all__ = ["GaussianPull", "OwnPosterior", "PriorFunction", "Pull"]
 
 
 class Pull(Protocol):
-    """A public prior, as a chain feels it."""
+    """A public prior, as a chain feels it in its coordinates."""
 
-    def moved(self, thetas: Floats, drift: Floats, step: float) -> Floats:
+    def moved(self, points: Floats, drift: Floats, step: float) -> Floats:
         """Return points after one step of this size: those of the prior, and a drift per unit of time."""
 
 
@@ -29,17 +31,30 @@ class Pull(Protocol):
 class GaussianPull:
     """Independent normals. Their part of a step is solved exactly, so that no precision is too large for a step.
 
-    With a = e^{−hm} a point goes to c + a(θ − c) + ((1 − a)/m)·drift; for the prior alone and noise √(2/h) in the drift the
-    chain's variance is tanh(hm/2)/(hm/2) of the prior's.
+    Along an axis of precision m a point goes to aφ + ((1 − a)/m)·drift, a = e^{−hm}; for the prior alone and noise √(2/h) in the
+    drift the chain's variance is tanh(hm/2)/(hm/2) of the prior's. The prior's centre is that of the coordinates.
     """
 
+    coordinates: Coordinates
     precision: Floats
-    centre: Floats
 
-    def moved(self, thetas: Floats, drift: Floats, step: float) -> Floats:
+    @cached_property
+    def _axes(self) -> tuple[Floats, Floats | None]:
+        """Precisions of φ along its axes, and those axes; none where they are φ's own."""
+        if self.coordinates.turn is None:
+            return self.precision * np.square(self.coordinates.scales), None
+        matrix = self.coordinates.matrix
+        values, vectors = np.linalg.eigh(matrix.T @ (self.precision[:, None] * matrix))
+        return np.maximum(values, 1e-300), vectors
+
+    def moved(self, points: Floats, drift: Floats, step: float) -> Floats:
         """Return the points after one step."""
-        shrunk = np.expm1(-step * self.precision)
-        return np.asarray(self.centre + (1 + shrunk) * (thetas - self.centre) - shrunk / self.precision * drift)
+        precision, axes = self._axes
+        if axes is not None:
+            points, drift = points @ axes, drift @ axes
+        shrunk = np.expm1(-step * precision)
+        moved = (1 + shrunk) * points - shrunk / precision * drift
+        return np.asarray(moved if axes is None else moved @ axes.T)
 
 
 @dataclass(frozen=True)
@@ -48,11 +63,12 @@ class PriorFunction:
 
     function: Callable[[Mapping[str, Any]], Any]
     parameters: Form
+    coordinates: Coordinates
 
-    def moved(self, thetas: Floats, drift: Floats, step: float) -> Floats:
+    def moved(self, points: Floats, drift: Floats, step: float) -> Floats:
         """Return the points after one step; where the gradient is no number, it is 0."""
-        gradient = np.nan_to_num(self.gradients(thetas), nan=0.0, posinf=0.0, neginf=0.0)
-        return np.asarray(thetas + step * (drift + gradient))
+        gradient = np.nan_to_num(self.gradients(self.coordinates.parameters(points)), nan=0.0, posinf=0.0, neginf=0.0)
+        return np.asarray(points + step * (drift + self.coordinates.against(gradient)))
 
     def _as_likelihood(self, parameters: Mapping[str, Any], record: Mapping[str, Any]) -> Any:
         return self.function(parameters)
@@ -68,7 +84,7 @@ class PriorFunction:
 
 @dataclass(frozen=True, eq=False)
 class OwnPosterior(SmoothPosterior):
-    """∝ exp(β Σ log-likelihood) times a normal prior, as far as its clipped gradient tells.
+    """∝ exp(β Σ log-likelihood) times a normal prior, as far as its clipped gradient tells; in coordinates φ of a chain, or θ.
 
     ``values`` has no meaning where gradients are clipped, and is not offered.
     """

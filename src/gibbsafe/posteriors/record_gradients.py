@@ -16,8 +16,10 @@ import numpy as np
 from gibbsafe._types import Floats
 from gibbsafe.losses.differentiated import padded_length
 
-__all__ = ["Field", "Form", "GivenGradients", "JaxGradients", "compiled_gradient", "compiled_values"]
+__all__ = ["Field", "Form", "GivenGradients", "JaxGradients", "compiled_gradient", "compiled_values", "sealed"]
 
+#: Numbers that gradients asked at once may take.
+CELLS = 1 << 20
 #: Of the parameters and one record, both by name.
 Likelihood: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
 
@@ -86,9 +88,14 @@ def compiled_values(function: Likelihood, parameters: Form, record: Form) -> Any
     return jax.jit(jax.vmap(jax.vmap(value, (None, 0)), (0, None)))
 
 
+def _padded(rows: Floats, length: int) -> Floats:
+    """Return rows with the last one repeated up to a length, so that few shapes are ever compiled."""
+    return np.concatenate([rows, np.repeat(rows[-1:], length - len(rows), axis=0)])
+
+
 @dataclass(frozen=True)
 class JaxGradients:
-    """Gradients by JAX, in double precision, one record at a time as the function sees it; rows are padded to few lengths."""
+    """Gradients by JAX, in double precision, one record at a time as the function sees it; always so many rows at once."""
 
     function: Likelihood
     parameters: Form
@@ -105,12 +112,33 @@ class JaxGradients:
     def _answer(self, compiled: Any, rows: Floats, thetas: Floats) -> Floats:
         import jax
 
-        padded = np.zeros((padded_length(len(rows)), rows.shape[1]))
-        padded[: len(rows)] = rows
-        padded[len(rows) :] = rows[-1:]
-        with jax.enable_x64(True):
-            found = compiled(self.function, self.parameters, self.record)(thetas, padded)
-            return np.asarray(found, dtype=np.float64)[:, : len(rows)]
+        asked = compiled(self.function, self.parameters, self.record)
+        points = _padded(thetas, padded_length(len(thetas)))
+        chunk = self._chunk(len(points)) if rows.shape[1] else 1
+
+        def found(some: Floats) -> Floats:
+            try:
+                return np.asarray(asked(points, _padded(some, chunk)), dtype=np.float64)[: len(thetas), : len(some)]
+            except Exception:
+                if not rows.shape[1]:
+                    raise  # of a prior, which no record can make fail
+                if len(some) > 1:  # at some record, by a call out of JAX: the others count as they would without it
+                    return np.concatenate([found(row[None]) for row in some], axis=1)
+                return np.zeros((len(thetas), 1, *([self.parameters.size] if compiled is compiled_gradient else [])))
+
+        with jax.enable_x64(True), jax.debug_nans(False), jax.debug_infs(False):
+            return np.concatenate([found(rows[start : start + chunk]) for start in range(0, len(rows), chunk)], axis=1)
+
+    def _chunk(self, points: int) -> int:
+        """Return how many rows are asked at once: always so many, for one compiled for another number may round otherwise."""
+        return 1 << int(math.log2(min(1024, max(16, CELLS // (points * self.parameters.size)))))
+
+
+def sealed(values: Floats) -> Floats:
+    """Return an array that nobody can write to: a function that tries fails, and records stay what they are."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
 
 
 @dataclass(frozen=True)
@@ -125,6 +153,7 @@ class GivenGradients:
 
     def __call__(self, rows: Floats, thetas: Floats) -> Floats:
         """Return (chains, rows, d)."""
+        rows, thetas = sealed(rows), sealed(thetas)
         with np.errstate(all="ignore"):
             return np.stack([self._of_point(rows, self.parameters.named(theta)) for theta in thetas])
 
@@ -132,7 +161,7 @@ class GivenGradients:
         if self.batched:
             try:
                 return self._of_block(rows, point)
-            except Exception:  # at some record: the others count as they would without it
+            except (Exception, SystemExit):  # at some record: the others count as they would without it
                 return np.concatenate([self._or_zero(partial(self._of_block, row[None], point)).reshape(1, -1) for row in rows])
         return np.stack([self._or_zero(partial(self._of_record, row, point)) for row in rows])
 
@@ -146,7 +175,7 @@ class GivenGradients:
         """Return a record's gradient, 0 where the function fails: whether it does depends on the record, so nobody may see it."""
         try:
             return gradient()
-        except Exception:
+        except (Exception, SystemExit):
             return np.zeros(self.parameters.size)
 
     def values(self, rows: Floats, thetas: Floats) -> Floats:

@@ -162,7 +162,7 @@ def _(model: Custom, constants: Constants, adjacency: Adjacency) -> dict[str, ob
         "lipschitz": constants.lipschitz,
         "smoothness": constants.smoothness,
         "information": list(model.information),
-        "units": "the parameters' own",
+        "units": "the parameters' own" if model.coordinates.are_own else "the chain's coordinates, as the model declares them",
     }
 
 

@@ -170,9 +170,12 @@ def carried_out(plan: Plan, blocks: RowBlocks, generator: np.random.Generator, r
             return Made(np.round(point[None] / plan.grid) * plan.grid, CuratorDiagnostics(()), answers)
     if plan.mechanism == TRAJECTORY:
         made = walked(plan, blocks, generator, report)
-        rule = plan.stages[0].chain
+        rule, model = plan.stages[0].chain, plan.model
         assert rule is not None
-        return Made(np.round(made.draws(rule) / plan.grid) * plan.grid, CuratorDiagnostics(()), walk=made.scores)
+        assert isinstance(model, Custom)
+        return Made(
+            np.round(made.draws(rule, model.coordinates) / plan.grid) * plan.grid, CuratorDiagnostics(()), walk=made.scores
+        )
     on_grid, diagnostics = _draw_stages(plan, blocks, generator, report)
     return Made(on_grid, CuratorDiagnostics(diagnostics), answers)
 
@@ -193,7 +196,7 @@ def walked(plan: Plan, blocks: RowBlocks, generator: np.random.Generator, report
     posterior = posterior_of(plan, stage, blocks)
     if not isinstance(posterior, OwnPosterior) or not isinstance(model, Custom):
         raise PremiseError(f"mechanism: {plan.model.name} has no trajectory to release")
-    return walk(posterior, model.prior.pull(model.form), stage, generator, report)
+    return walk(posterior, model.pull, stage, generator, report)
 
 
 def _refuse_weights(weights: object) -> None:

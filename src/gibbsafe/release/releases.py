@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, overload
@@ -89,6 +89,8 @@ class Release:
     @property
     def tells_population(self) -> bool:
         """Whether its transcript says what `population` needs; questions are then about the true parameter by default."""
+        if isinstance(self.plan.model, Custom):
+            return self.walk is not None and self.plan.n is not None and self.plan.model.simulator is not None
         return self.answers is not None and self.plan.public_of_scores().fits
 
     @overload
@@ -220,10 +222,11 @@ class Release:
         require_extra("arviz", "to_arviz")
         import arviz
 
-        draws, model, (stage, *_) = self.sample_of(of)[1], self.plan.model, self.plan.stages
+        model, (stage, *_) = self.plan.model, self.plan.stages
+        whose, draws = self.sample_of("draws" if of is None and stage.chain is not None else of)
         posterior: dict[str, Any] = {}
         if stage.chain is not None and isinstance(model, Custom):
-            posterior = dict(model.constrained(draws.reshape(stage.chain.chains, stage.chain.kept, -1)))
+            posterior = dict(model.constrained(draws.reshape(stage.chain.chains if whose == "draws" else 1, -1, draws.shape[1])))
         posterior = posterior or {name: draws[None, :, k] for k, name in enumerate(self.parameters)}
         if arviz.__version__.startswith("0."):
             return arviz.from_dict(posterior=posterior)
@@ -260,6 +263,13 @@ class Release:
     def from_dict(cls, content: object) -> Release:
         """Rebuild a release from `to_dict`'s data, and check all that `verify` checks but a signature."""
         return _restored(content)
+
+    def with_model(self, model: Custom) -> Release:
+        """Return a release read from a file with the code of its model, which no file holds: `population` needs it."""
+        declared = self.plan.model
+        if not isinstance(declared, Custom) or not isinstance(model, Custom):
+            raise GibbsafeError(f"with_model: of releases of a model of one's own; {declared.name} has no code of the user's")
+        return replace(self, plan=replace(self.plan, model=declared.with_code_of(model)))
 
     def __getstate__(self) -> JSON:
         return {"content": self.to_dict()}

@@ -32,7 +32,7 @@ def trajectory_from_list(content: object, plan: Plan, draws: Floats) -> Floats:
     if not np.array_equal(on_grid(scores, noise_of(stage)), scores):
         raise CertificateError("trajectory: an answer is not on the public grid of its noise")
     if model.prior.precision is not None or model.prior.function is not None:
-        again = replay(model.prior.pull(model.form), stage, scores).draws(stage.chain)
+        again = replay(model.pull, stage, scores).draws(stage.chain, model.coordinates)
         off = np.abs(np.round(again / plan.grid) * plan.grid - draws)
         if not (off <= 2 * plan.grid + 1e-9 * (1 + np.abs(draws))).all():
             raise CertificateError("draws: do not follow from the trajectory's answers")

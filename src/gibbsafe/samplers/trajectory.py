@@ -1,9 +1,10 @@
 """Langevin steps of which every one is released: the noise of a private score is the noise of the step.
 
-From a public start every chain moves by θ ← θ − h(p·s − ∇log π(θ)), s the noisy sum of clipped gradients of −log-likelihood at
-θ, σ its noise and h = 2/(pσ)²: the step of the Langevin diffusion of (likelihood)ᵖ × prior. Steps, their number and the noise are
-fixed in advance; what they cost is proved by `theorems.langevin_trajectory` for every data set and every function. All chains
-move together, one pass over the records per step.
+In public coordinates φ (`posteriors.coordinates`) every chain begins at 0, the public start, and moves by
+φ ← φ − h(p·s − ∇log π(φ)), s the noisy sum of clipped gradients of −log-likelihood at φ, σ its noise and h = 2/(pσ)²: the step of
+the Langevin diffusion of (likelihood)ᵖ × prior. Steps, their number and the noise are fixed in advance; what they cost is proved
+by `theorems.langevin_trajectory` for every data set and every function. All chains move together, one pass over the records per
+step.
 
 The answers s are all that leaves the data. Points follow from them, so `replay` gives them again, and the last ones of each
 chain, its draws.
@@ -19,6 +20,7 @@ import numpy as np
 
 from gibbsafe._types import Floats
 from gibbsafe.errors import PremiseError
+from gibbsafe.posteriors.coordinates import Coordinates
 from gibbsafe.posteriors.own import OwnPosterior, Pull
 from gibbsafe.posteriors.stage import ChainRule, Stage
 from gibbsafe.progress import Progress
@@ -37,15 +39,20 @@ PROVED = (
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """The answers (steps, chains, parameters), and the points that they led to, of the same shape."""
+    """The answers (steps, chains, parameters), and the points in φ that they led to, of the same shape."""
 
     scores: Floats
     points: Floats
 
-    def draws(self, rule: ChainRule) -> Floats:
-        """Return the kept points of the first chain, then of the second and so on."""
+    @property
+    def asked(self) -> Floats:
+        """The points at which answers were given: the start first."""
+        return np.concatenate([np.zeros_like(self.points[:1]), self.points[:-1]])
+
+    def draws(self, rule: ChainRule, coordinates: Coordinates) -> Floats:
+        """Return the parameters at the kept points of the first chain, then of the second and so on."""
         kept = self.points[len(self.points) - rule.kept :]
-        return np.ascontiguousarray(kept.transpose(1, 0, 2)).reshape(-1, self.points.shape[2])
+        return coordinates.parameters(np.ascontiguousarray(kept.transpose(1, 0, 2)).reshape(-1, self.points.shape[2]))
 
 
 def noise_of(stage: Stage) -> float:
@@ -64,13 +71,13 @@ def walk(
     """Return every answer and every point. The number of steps and their noise do not depend on the data."""
     rule, steps = _rule_of(stage)
     sigma, started = noise_of(stage), time.perf_counter()
-    thetas = np.tile(np.array(rule.start), (rule.chains, 1))
+    at = np.zeros((rule.chains, len(rule.start)))
     scores, points, reported = [], [], started
     for k in range(1, steps + 1):
-        answer = on_grid(posterior.scores(thetas) + sigma * generator.standard_normal(thetas.shape), sigma)
-        thetas = _moved(pull, stage, thetas, answer)
+        answer = on_grid(posterior.scores(at) + sigma * generator.standard_normal(at.shape), sigma)
+        at = _moved(pull, stage, at, answer)
         scores.append(answer)
-        points.append(thetas)
+        points.append(at)
         now = time.perf_counter()
         if progress is not None and (now - reported > SECONDS_BETWEEN_REPORTS or k == steps):
             progress(k * stage.draws // steps, stage.draws, k, now - started)
@@ -83,10 +90,10 @@ def replay(pull: Pull, stage: Stage, scores: Floats) -> Walk:
     rule, steps = _rule_of(stage)
     if scores.shape != (steps, rule.chains, len(rule.start)):
         raise PremiseError(f"trajectory: answers of shape {scores.shape}, but the plan has {steps} steps of {rule.chains} chains")
-    thetas, points = np.tile(np.array(rule.start), (rule.chains, 1)), []
+    at, points = np.zeros((rule.chains, len(rule.start))), []
     for answer in scores:
-        thetas = _moved(pull, stage, thetas, answer)
-        points.append(thetas)
+        at = _moved(pull, stage, at, answer)
+        points.append(at)
     return Walk(scores, np.array(points))
 
 
@@ -107,10 +114,10 @@ def split_r_hat(chains: Floats) -> Floats:
     return np.asarray(np.sqrt((half - 1) / half + between / np.maximum(within, 1e-300)))
 
 
-def _moved(pull: Pull, stage: Stage, thetas: Floats, answer: Floats) -> Floats:
+def _moved(pull: Pull, stage: Stage, at: Floats, answer: Floats) -> Floats:
     rule, _ = _rule_of(stage)
     assert stage.step is not None
-    moved = pull.moved(thetas, -rule.power * answer, stage.step)
+    moved = pull.moved(at, -rule.power * answer, stage.step)
     # Far beyond any prior: a point stays a number, whatever a prior's gradient does.
     return np.clip(np.nan_to_num(moved, nan=0.0, posinf=FARTHEST, neginf=-FARTHEST), -FARTHEST, FARTHEST)
 

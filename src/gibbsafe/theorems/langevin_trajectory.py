@@ -24,9 +24,9 @@ class LangevinTrajectory(NoisyScores):
     r"""The scores of all steps of all chains together are μ-GDP with μ = G√β, and so is everything that is made of them.
 
     **Mechanism.** Step t of chain k answers q(θ) + σN(0, I) at its point θ, q the sum over records of clipped gradients of
-    −log-likelihood: ‖·‖ ≤ C for every record, whatever the function answers. The next point is a function of the point, the
-    answer and public numbers: θ − h(p·answer − ∇log π(θ)), where h = 2/(pσ)² makes the noise that of a Langevin step. With T
-    steps of K chains 1/σ² = β/(KT).
+    −log-likelihood in public coordinates φ: ‖·‖ ≤ C for every record, whatever the function answers. The next point is a function
+    of the point, the answer and public numbers: φ − h(p·answer − ∇log π(φ)), where h = 2/(pσ)² makes the noise that of a Langevin
+    step. With T steps of K chains 1/σ² = β/(KT).
     **Proof.** That of `noisy-scores`: a person with up to k records moves q by at most G = 2kC (replaced) or kC (added or
     removed) at every point, each answer is G/σ-GDP given those before, and Σ(G/σ)² = G²β is fixed in advance. Points, and draws
     taken from them, are functions of answers. Clipped terms are multiples of a public grid, so q is summed without rounding. ∎

@@ -200,6 +200,12 @@ def looking_round(parameters, records):
         ({"prior": gs.models.GaussianPrior([1.0, 2.0, 3.0])}, "prior precision"),
         ({"clip": -1.0}, "clip"),
         ({"clip": float("nan")}, "clip"),
+        ({"clip": 1e300}, "clip"),
+        ({"gradient": lambda p, r: {"mean": 1j * r["x"]}}, "real numbers"),
+        ({"simulator": lambda p, r, g: 1 / 0}, "simulator: fails"),
+        ({"simulator": lambda p, r, g: {"x": np.zeros(3)}}, "simulator: fails"),
+        ({"simulator": lambda p, r, g: {"y": r["x"]}}, "of declared columns"),
+        ({"simulator": lambda p, r, g: {"x": np.nan * r["x"]}}, "no record of finite numbers"),
         ({"chains": 0}, "chains"),
         ({"steps": 1}, "steps"),
         ({"power": 2.0}, "power"),
@@ -310,10 +316,11 @@ def test_an_interval_says_whose_draws_it_is_of(tmp_path):
 
 
 @pytest.mark.parametrize("batched", [True, False])
-def test_a_function_that_fails_at_some_record_counts_it_as_nothing(batched):
+@pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit])
+def test_a_function_that_fails_at_some_record_counts_it_as_nothing(batched, error):
     def failing(parameters, records):
         if np.any(np.asarray(records["x"]) > 40):
-            raise ZeroDivisionError("of a private record")
+            raise error("of a private record")
         return {"mean": records["x"] - parameters["mean"]}
 
     model = gaussian(gradient=failing, batched=batched, steps=3)
@@ -322,6 +329,28 @@ def test_a_function_that_fails_at_some_record_counts_it_as_nothing(batched):
     terms = model.code(np.vstack([DATA[0][:1], np.ones((2, 2))]), np.zeros((1, 2)))
     assert terms.tolist() == [[[0, 0], [1, 1], [1, 1]]]
     assert hostile.walk.shape == (3, model.chains, 2)
+
+
+@pytest.mark.parametrize("odd", [np.inf, np.nan, 1e300, -1e308])
+def test_wild_gradients_at_some_records_are_released(odd):
+    """Whatever records there are: nothing overflows, in measurements on synthetic ones or in the release."""
+
+    def wild(parameters, records):
+        return {"mean": np.where(np.abs(records["x"]) > 45, odd, records["x"] - parameters["mean"])}
+
+    plan = gs.plan(gaussian(gradient=wild, steps=3), BUDGET, n=N, adjacency="replace-one")
+    for data in (DATA, (np.zeros((N, 2)),)):
+        assert np.isfinite(plan.release(data, progress=False).draws).all()
+    assert gaussian(gradient=lambda p, r: {"mean": 1e300 * (r["x"] - p["mean"])}).coordinates.scales == (1.0, 1.0)
+
+
+def test_records_cannot_be_written_to():
+    def writing(parameters, records):
+        records["x"][...] = 0.0
+        return {"mean": records["x"] - parameters["mean"]}
+
+    with pytest.raises(gs.PremiseError, match="read-only"):
+        gaussian(gradient=writing)
 
 
 def test_gradients_of_few_digits_are_summed_with_all():

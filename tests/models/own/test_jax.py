@@ -5,6 +5,7 @@ import pytest
 
 jax = pytest.importorskip("jax")
 import gibbsafe as gs  # noqa: E402
+from gibbsafe.posteriors.record_gradients import Field, Form, JaxGradients  # noqa: E402
 
 from ...own_gaussian import DATA, N, gaussian  # noqa: E402
 
@@ -72,6 +73,100 @@ def test_gradients_that_are_no_numbers_count_as_nothing():
     assert np.array_equal(*walks)
 
 
+def test_a_call_out_of_jax_that_fails_at_some_record_counts_it_as_nothing():
+    """Or a debugging switch of JAX: a release ends as it does with other records."""
+
+    def picky(x):
+        if x[0] > 49:
+            raise ZeroDivisionError("of a private record")
+        return np.float64(0.0)
+
+    @jax.custom_jvp
+    def nothing(x):
+        return jax.pure_callback(picky, jax.ShapeDtypeStruct((), np.float64), x, vmap_method="sequential")
+
+    nothing.defjvp(lambda primals, tangents: (nothing(*primals), nothing(*primals) * 0.0))
+
+    def calling(parameters, record):
+        return mean(parameters, record) * (1.0 + nothing(record["x"]))
+
+    code = JaxGradients(calling, Form((Field("mean", (2,)),)), Form((Field("x", (2,)),)))
+    rows = np.array([[50.0, 1.0], [3.0, 1.0]])
+    with jax.debug_nans(True):
+        found = code(rows, np.zeros((1, 2)))
+    assert found.tolist() == [[[0.0, 0.0], [3.0, 1.0]]]
+
+
+def test_a_regression_with_a_scale_is_no_function_of_other_records():
+    """Compiled for other numbers of rows it rounds otherwise, and was refused, until it was always asked for as many."""
+
+    def line(parameters, record):
+        scale = jnp.exp(parameters["scale"])
+        off = (record["y"][None] - (parameters["level"] + record["x"][None] @ parameters["slopes"])) / scale
+        return (-0.5 * off**2 - jnp.log(jnp.sqrt(2 * jnp.pi) * scale)).sum()
+
+    columns = {"x": [(-1, 1)] * 6, "y": (-15, 15)}
+    made = custom(line, parameters={"level": (), "slopes": 6, "scale": ()}, columns=columns)
+    rows, points = made.columns.synthetic(1500, np.random.default_rng(0)), np.zeros((2, 8))
+    assert np.array_equal(made.code(rows, points)[:, 1400:1401], made.code(rows[1400:1401], points))
+
+
+def test_a_prior_that_is_a_function_has_its_say_in_the_population():
+    """Against the same with the normal prior that it is, by another way: a chain's, and in closed form."""
+
+    def simulated(parameters, columns, generator):
+        return {"x": generator.normal(parameters["mean"], 1.0, columns["x"].shape)}
+
+    found = []
+    for prior in (30.0, lambda p: -15.0 * (p["mean"] ** 2).sum()):
+        model = custom(mean, prior=prior, simulator=simulated, clip=3.0, steps=16, coordinates="own")
+        plan = gs.plan(model, gs.Budget(8.0, 1e-6), n=60, adjacency="replace-one")
+        data = (np.random.default_rng(0).normal(1.0, 1.0, (60, 2)),)
+        found.append(plan.release(data, generator=np.random.default_rng(1), progress=False).population(draws=500))
+    assert found[0].decided_by_data.max() < 0.9
+    np.testing.assert_allclose(found[0].sd, found[1].sd, rtol=0.35)
+    np.testing.assert_allclose(found[0].mean, found[1].mean, atol=found[0].sd.max())
+
+
+def require_noise_of_the_generator(plan, data, monkeypatch):
+    """Fail unless all noise is that of the generator handed in, and JAX is asked for none."""
+
+    def refused(*args, **kwargs):
+        raise AssertionError("JAX was asked for random numbers")
+
+    with monkeypatch.context() as patched:
+        for name in ("PRNGKey", "key", "split", "fold_in", "normal", "uniform", "bits", "laplace"):
+            patched.setattr(jax.random, name, refused)
+        walks = [plan.release(data, generator=np.random.default_rng(seed), progress=False).walk for seed in (0, 0, 1)]
+    assert np.array_equal(walks[0], walks[1])
+    assert (walks[0] != walks[2]).all()
+
+
+class Known:
+    """A planted bug: noise by JAX, from keys that everybody knows; its own way to it, or the usual one."""
+
+    def __init__(self, normal=None):
+        self.normal, self.key = normal, jax.random.PRNGKey(0)
+
+    def standard_normal(self, shape):
+        return np.asarray((self.normal or jax.random.normal)(self.key, shape))
+
+
+def test_noise_is_never_that_of_jax(monkeypatch):
+    from gibbsafe.samplers import trajectory
+
+    plan = gs.plan(custom(mean, steps=3), gs.Budget(5, 1e-6), n=N, adjacency="replace-one")
+    require_noise_of_the_generator(plan, DATA, monkeypatch)
+    for bug in (Known(jax.random.normal), Known()):
+
+        def planted(posterior, pull, stage, generator, progress=None, bug=bug):
+            return trajectory.walk(posterior, pull, stage, bug, progress)
+
+        monkeypatch.setattr("gibbsafe.release.draw.walk", planted)
+        with pytest.raises((AssertionError, gs.GibbsafeError)):
+            require_noise_of_the_generator(plan, DATA, monkeypatch)
+
+
 # -- NumPyro -------------------------------------------------------------------------------------------------------------
 
 
@@ -107,8 +202,9 @@ def counts(numpyro, dist, *, records=len, latent=None, subsample=None, inside=No
     return model
 
 
-def test_a_numpyro_model_goes_all_the_way(sites, tmp_path):
-    model = gs.models.from_numpyro(counts(*sites), columns=WARDS, clip=2.0, label="visits")
+def test_a_numpyro_model_goes_all_the_way(sites, tmp_path, monkeypatch):
+    model = gs.models.from_numpyro(counts(*sites), columns=WARDS, clip=2.0, steps=40, label="visits")
+    assert model.prior.precision == (1.0,) + (4.0,) * 16  # normals are known for what they are
     assert model.parameter_names[0] == "slope"
     assert len(model.parameter_names) == 17
     rng = np.random.default_rng(0)
@@ -117,12 +213,18 @@ def test_a_numpyro_model_goes_all_the_way(sites, tmp_path):
     y = rng.poisson(np.exp(0.7 * x + effects[ward]))
     plan = gs.plan(model, gs.Budget(8.0, 1e-6), n=n, adjacency="replace-one")
     made = plan.release({"x": x, "ward": ward, "count": y}, generator=np.random.default_rng(1), progress=False)
+    require_noise_of_the_generator(plan, {"x": x, "ward": ward, "count": y}, monkeypatch)
     made.save(tmp_path / "r.json")
     gs.verify(tmp_path / "r.json")
     gs.verify(made)
     found = model.constrained(made.draws)
     assert abs(found["slope"].mean() - 0.7) < 0.25
     assert np.corrcoef(found["effect"].mean(axis=0), effects)[0, 1] > 0.8
+    truth = made.population(draws=200)
+    assert np.abs((truth.mean - [0.7, *effects]) / truth.sd).max() < 4
+    assert truth.sd[0] < made.draws[:, 0].std()
+    with pytest.raises(gs.PremiseError, match="not its code"):
+        gs.Release.load(tmp_path / "r.json").population()
     arviz = pytest.importorskip("arviz")
     table = arviz.summary(made.to_arviz())
     assert len(table) == 17

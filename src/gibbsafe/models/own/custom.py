@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,11 +16,12 @@ from gibbsafe.data.options import EncodingOptions
 from gibbsafe.errors import PremiseError
 from gibbsafe.models.base import Model, register
 from gibbsafe.models.capabilities import HasCorners, HoldsCode
-from gibbsafe.models.own.priors import own_prior
+from gibbsafe.models.own.priors import OwnPrior, own_prior
 from gibbsafe.models.own.records import RecordColumns, parameter_form
-from gibbsafe.models.own.trial import POINTS, RECORDS, Code, measured, require_pure
+from gibbsafe.models.own.trial import POINTS, RECORDS, Code, information_of, measured, require_pure, told, told_of
 from gibbsafe.models.searched import SearchRecord, as_record, declaration_digest, search_statement
-from gibbsafe.posteriors.own import OwnPosterior
+from gibbsafe.posteriors.coordinates import Coordinates, InCoordinates
+from gibbsafe.posteriors.own import GaussianPull, OwnPosterior, PriorFunction
 from gibbsafe.posteriors.record_gradients import Form, GivenGradients, JaxGradients
 from gibbsafe.posteriors.stage import Stage
 from gibbsafe.privacy import Adjacency
@@ -33,6 +35,9 @@ __all__ = ["Custom"]
 
 #: Most chains of a release.
 MOST_CHAINS = 64
+#: Points at which records are simulated, and how many at each, to measure what they tell; with how many records beside a
+#: prior coordinates are even, one that is a function, whose curvature makes steps short, and a normal one.
+SIMULATED, EACH, ROWS = 32, 64, (1e3, 1e5)
 
 
 @register
@@ -48,6 +53,8 @@ class Custom(Model, HasCorners, HoldsCode):
         columns: what a record holds, with its public domain: name → (low, high), a list of such pairs for a vector, levels of a
             category (a record then has its code), a number of levels, or a `gibbsafe.domains.Column`.
         clip: C, to which the gradient of every record is shortened; by default what nine in ten of synthetic ones keep to.
+        coordinates: in which gradients are clipped and chains move; by default those in which a synthetic record tells as much of
+            every direction, gradients being as long as in yours on average. ``"own"``: the parameters' own.
         chains: how many; they share the budget.
         steps: of each chain; by default from public numbers.
         power: on the likelihood; by default 1 where the budget buys enough steps of it, less where not.
@@ -72,6 +79,7 @@ class Custom(Model, HasCorners, HoldsCode):
     columns: Any
     log_likelihood: Any = field(default=None, compare=False, repr=False)
     clip: float | None = None
+    coordinates: Any = None
     chains: int = 2
     steps: int | None = None
     power: float | None = None
@@ -98,7 +106,10 @@ class Custom(Model, HasCorners, HoldsCode):
         if self.log_likelihood is not None and self.gradient is None:
             require_extra("jax", "a log-likelihood without its gradient")
         self._set(prior=own_prior(self.prior, form, start), clip=None if self.clip is None else positive("clip", self.clip))
+        if self.clip is not None and not 1e-100 <= self.clip <= 1e100:
+            fail("clip", self.clip, "between 1e-100 and 1e100")
         self._check_numbers()
+        self._set(coordinates=self._declared_coordinates())
         if self.log_likelihood is not None:
             self._try()
         self._check_convex()
@@ -135,6 +146,17 @@ class Custom(Model, HasCorners, HoldsCode):
                 fail("information", self.information, "a pair (typical, largest), the first not above the second")
             self._set(information=(typical, largest))
 
+    def _declared_coordinates(self) -> Coordinates | None:
+        """Return those that are declared, or of a file; None for those that synthetic records will tell."""
+        given, own = self.coordinates, Coordinates.own(self.prior.start)
+        if isinstance(given, Coordinates) and len(given.scales) == self.form.size:
+            return replace(given, centre=self.prior.start)
+        if isinstance(given, Mapping):
+            return Coordinates.from_dict(given, self.prior.start)
+        if given is not None and given != "own":
+            fail("coordinates", given, "'own', or left out")
+        return own if given == "own" or self.convex or self.log_likelihood is None else None
+
     def _check_convex(self) -> None:
         """Refuse a declaration that the last-iterate theorem has no use for."""
         if self.convex != (self.smoothness is not None):
@@ -150,10 +172,17 @@ class Custom(Model, HasCorners, HoldsCode):
         thetas = self.prior.points(POINTS, rng)
         found = require_pure(self.code, self.columns.synthetic(RECORDS, rng), thetas)
         if self.simulator is not None:
-            drawn = self.prior.drawn(16, rng)
-            found = np.stack([self.code(self.simulated(theta, 64, rng), theta[None])[0] for theta in drawn])
-        told = measured(found, self.clip)
-        self._set(clip=told.clip, information=self.information or (told.typical, told.largest))
+            drawn = self.prior.drawn(SIMULATED, rng)
+            found = np.stack([self.code(self.simulated(theta, EACH, rng), theta[None])[0] for theta in drawn])
+        elif self.coordinates is None:
+            found = self.code(self.columns.synthetic(4 * EACH, rng), thetas)
+        found = told_of(found)
+        if self.coordinates is None:
+            floor = self.prior.precisions(self.form) / ROWS[self.prior.precision is not None]
+            self._set(coordinates=Coordinates.evening(self.prior.start, information_of(found), floor))
+        self._set(prior=self.prior.in_coordinates(self.coordinates, self.form))
+        says = measured(self.coordinates.against(found), self.clip)
+        self._set(clip=says.clip, information=self.information or (says.typical, says.largest))
 
     # -- code ----------------------------------------------------------------------------------------------------
 
@@ -165,19 +194,33 @@ class Custom(Model, HasCorners, HoldsCode):
             return JaxGradients(self.log_likelihood, self.form, self.columns.form)
         return GivenGradients(self.log_likelihood, self.gradient, self.form, self.columns.form, self.batched)
 
+    @property
+    def pull(self) -> GaussianPull | PriorFunction:
+        """The prior, as a chain feels it."""
+        prior: OwnPrior = self.prior
+        return prior.pull(self.form, self.coordinates)
+
     def require_code(self) -> None:
         """Refuse a declaration whose function is not there."""
         if self.log_likelihood is None:
             raise PremiseError(f"{self.label}: a file holds its declaration, not its code; make the plan anew with the function")
 
     def simulated(self, theta: Floats, rows: int, generator: np.random.Generator) -> Floats:
-        """Return synthetic rows from one point; refuse a model that cannot simulate."""
+        """Return synthetic rows from one point, clipped to the columns' ends; refuse a model that cannot simulate."""
+        return np.asarray(self.columns.clipped(self.simulated_as_they_are(theta, rows, generator)))
+
+    def simulated_as_they_are(self, theta: Floats, rows: int, generator: np.random.Generator) -> Floats:
+        """Return synthetic rows from one point, outcomes wherever they fall."""
         if self.simulator is None:
             raise PremiseError(f"{self.label}: cannot simulate records; declare simulator=, or use from_numpyro")
-        even = self.columns.synthetic(rows, generator)
-        named = self.simulator(self.form.named(theta), self.columns.form.named(even, np.int64), generator)
-        made = self.columns.form.flat({**self.columns.form.named(even), **named}, (rows,))
-        return np.asarray(self.columns.clipped(made))
+        form, even = self.columns.form, self.columns.synthetic(rows, generator)
+        drawn = told(lambda: dict(self.simulator(self.form.named(theta), form.named(even, np.int64), generator)), "simulator")
+        if not set(drawn) <= set(form.named(even)):
+            fail("simulator", sorted(map(str, drawn)), "of declared columns")
+        made = np.asarray(told(lambda: form.flat({**form.named(even), **drawn}, (rows,)), "simulator"))
+        if not np.isfinite(made).all(axis=1).any():
+            raise PremiseError("simulator: draws no record of finite numbers")
+        return made
 
     def blocks_of_rows(self, rows: Floats) -> Blocks:
         """Return synthetic rows as blocks."""
@@ -194,19 +237,28 @@ class Custom(Model, HasCorners, HoldsCode):
     @property
     def declared_by_user(self) -> tuple[str, ...]:
         """What nobody can check about the code, and what was searched."""
-        told = search_statement(self.record)
+        searched_for = search_statement(self.record)
         closed = (
             f"the log-likelihood {self.label!r} is a pure function of parameters and one record, and closed over nothing private"
         )
-        searched = f"{closed}: {told}"
+        searched = f"{closed}: {searched_for}"
         if not self.convex:
             return (searched,)
         constants = f"−{self.label} is convex, {self.smoothness:g}-smooth, and its gradients have norm at most {self.clip:g}"
-        return (searched, f"{constants}: {told}")
+        return (searched, f"{constants}: {searched_for}")
 
     def with_record(self, record: object) -> Self:
         """Return the model with what `gibbsafe.audit.refute` found: a plan says it, and the certificate."""
         return replace(self, parameters=self.form, start=None, record=as_record(record))
+
+    def with_code_of(self, model: Custom) -> Custom:
+        """Return this declaration, read from a file, with the functions of a model; refused unless it is the same model."""
+        mine = {name: getattr(self, name) for name in ("clip", "coordinates", "information", "label", "record")}
+        mine |= {name: getattr(self, name) for name in ("chains", "steps", "power")}
+        found = replace(model, parameters=model.form, start=None, **mine)
+        if found.to_dict() != self.to_dict():
+            raise PremiseError(f"model: declares parameters, columns or a prior other than those of {self.label!r}")
+        return found
 
     def rehearse(self, budget: Any, *, n: int, adjacency: str = "replace-one", seed: int = 0, runs: int = 1) -> OwnRehearsal:
         """Make releases from synthetic records, their parameters drawn from the prior, and compare: never from your records."""
@@ -250,7 +302,8 @@ class Custom(Model, HasCorners, HoldsCode):
         """Return its clipped scores, and the prior's centre and precision where it is normal."""
         precision = np.zeros(self.form.size) if self.prior.precision is None else np.array(self.prior.precision)
         assert self.clip is not None
-        return OwnPosterior(data, self.code, self.clip, stage.inverse_temperature, precision, np.array(self.prior.start))
+        code = self.code if stage.chain is None else InCoordinates(self.code, self.coordinates, self.clip)
+        return OwnPosterior(data, code, self.clip, stage.inverse_temperature, precision, np.array(self.prior.start))
 
     def corners(self) -> list[object]:
         """Return records at the ends of the declared columns."""
@@ -269,6 +322,7 @@ class Custom(Model, HasCorners, HoldsCode):
             "columns": self.columns.to_dict(),
             "prior": self.prior.to_dict(),
             "clip": self.clip,
+            "coordinates": self.coordinates.to_dict(),
             "chains": self.chains,
             "steps": self.steps,
             "power": self.power,

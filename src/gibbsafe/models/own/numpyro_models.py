@@ -18,7 +18,7 @@ from gibbsafe._types import Floats
 from gibbsafe._validate import fail
 from gibbsafe.errors import PremiseError
 from gibbsafe.models.own.custom import Custom
-from gibbsafe.models.own.priors import own_prior
+from gibbsafe.models.own.priors import as_normal, own_prior
 from gibbsafe.models.own.records import RecordColumns
 from gibbsafe.posteriors.record_gradients import Field, Form
 
@@ -26,6 +26,8 @@ __all__ = ["from_numpyro"]
 
 #: Numbers of synthetic records with which a model is traced: what grows with them is a plate over records.
 FEW, MORE = 2, 3
+#: Draws of the prior that are made at once.
+DRAWN = 512
 
 
 def from_numpyro(model: Callable[..., Any], *, columns: Any, label: str | None = None, **options: Any) -> Custom:
@@ -55,12 +57,14 @@ def from_numpyro(model: Callable[..., Any], *, columns: Any, label: str | None =
     )
     form = Form(tuple(Field(site.name, site.shape) for site in code.sites))
     begin = options.pop("start", None)
-    middle = np.median(code.prior_draws(form, 101, 0), axis=0) if begin is None else begin
+    drawn = code.prior_draws(form, DRAWN, 0)
+    middle = np.median(drawn, axis=0) if begin is None else begin
     prior = own_prior(code.log_prior, form, middle, "of the NumPyro model")
+    prior = replace(prior, sampler=lambda count, seed: code.prior_draws(form, count, seed))
     made = Custom(
         log_likelihood=code.log_likelihood,
         parameters={each.name: each.shape for each in form.fields},
-        prior=replace(prior, sampler=lambda count, seed: code.prior_draws(form, count, seed)),
+        prior=prior if begin is not None else as_normal(prior, form, drawn) or prior,
         columns=declared,
         simulator=code.simulated if all(column for _, column in code.outcomes) else None,
         constrain=code.constrained,
@@ -170,7 +174,6 @@ class NumpyroModel:
 
     def _trace(self, parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return the sites at unconstrained parameters, and the log of the Jacobian."""
-        import jax
         from numpyro import handlers
         from numpyro.distributions import biject_to
 
@@ -185,7 +188,7 @@ class NumpyroModel:
             return value
 
         with handlers.trace() as found:
-            handlers.substitute(handlers.seed(self.model, jax.random.PRNGKey(0)), substitute_fn=constrained)(**arguments)
+            handlers.substitute(self.model, substitute_fn=constrained)(**arguments)  # without a key: nothing may be random
         return found, sum(jacobian)
 
     def log_likelihood(self, parameters: Mapping[str, Any], record: Mapping[str, Any]) -> Any:
@@ -208,29 +211,33 @@ class NumpyroModel:
     def prior_draws(self, form: Form, count: int, seed: int) -> Floats:
         """Return draws (count, d) of the prior in unconstrained coordinates."""
         import jax
+
+        draws = []
+        with jax.enable_x64(True):
+            for part in range(-(-count // DRAWN)):  # of one size, so that it is compiled once
+                keys = jax.random.split(jax.random.fold_in(jax.random.PRNGKey(seed), part), DRAWN)
+                draws.append(form.flat(_compiled(self, "_prior_draw")(keys), (DRAWN,)))
+        return np.concatenate(draws)[:count]
+
+    def _prior_draw(self, key: Any) -> dict[str, Any]:
         from numpyro import handlers
         from numpyro.distributions import biject_to
 
-        def drawn(key: Any) -> dict[str, Any]:
-            found = handlers.trace(handlers.seed(self.model, key)).get_trace(**self._one_record())
-            return {site.name: biject_to(found[site.name]["fn"].support).inv(found[site.name]["value"]) for site in self.sites}
-
-        with jax.enable_x64(True):
-            found = jax.jit(jax.vmap(drawn))(jax.random.split(jax.random.PRNGKey(seed), count))
-            return form.flat(found, (count,))
+        found = handlers.trace(handlers.seed(self.model, key)).get_trace(**self._one_record())
+        return {site.name: biject_to(found[site.name]["fn"].support).inv(found[site.name]["value"]) for site in self.sites}
 
     def constrained(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the model's own parameters (draws, …) by name."""
         import jax
         import jax.numpy as jnp
 
-        def one(point: Mapping[str, Any]) -> dict[str, Any]:
-            found, _ = self._trace(point, self._one_record())
-            return {site.name: found[site.name]["value"] for site in self.sites}
-
         with jax.enable_x64(True):
-            found = jax.jit(jax.vmap(one))({name: jnp.asarray(each) for name, each in parameters.items()})
+            found = _compiled(self, "_constrained_point")({name: jnp.asarray(each) for name, each in parameters.items()})
             return {name: np.asarray(each) for name, each in found.items()}
+
+    def _constrained_point(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        found, _ = self._trace(point, self._one_record())
+        return {site.name: found[site.name]["value"] for site in self.sites}
 
     def simulated(self, parameters: Mapping[str, Any], columns: Mapping[str, Any], generator: np.random.Generator) -> Any:
         """Return outcomes of synthetic records, drawn from the model at these parameters."""
@@ -252,6 +259,14 @@ class NumpyroModel:
         open_model = handlers.uncondition(handlers.substitute(self.model, substitute_fn=given))
         found = handlers.trace(handlers.seed(open_model, key)).get_trace(**columns)
         return {column: found[name]["value"] for name, column in self.outcomes if column is not None}
+
+
+@lru_cache(maxsize=32)
+def _compiled(code: NumpyroModel, name: str) -> Any:
+    """Return a method of one point or key for many of them, compiled once."""
+    import jax
+
+    return jax.jit(jax.vmap(getattr(code, name)))
 
 
 @lru_cache(maxsize=16)

@@ -93,14 +93,14 @@ class RecordColumns:
         return np.clip(np.nan_to_num(rows), low, high)
 
     def synthetic(self, rows: int, generator: np.random.Generator) -> Floats:
-        """Return rows spread evenly over the declared domain: never any of the data."""
+        """Return rows spread evenly over the declared domain, whole numbers for what may be counts: never any of the data."""
         made = []
         for column in self.columns:
             if column.kind != "number":
                 made.append(generator.integers(0, len(column.levels or ()), rows).astype(np.float64))
                 continue
             low, high = column.bounds or (0.0, 1.0)
-            whole = float(low).is_integer() and float(high).is_integer() and high - low > 1
+            whole = low == 0 and float(high).is_integer() and high > 1  # what begins at 0 may be a count
             raw = generator.integers(int(low), int(high) + 1, rows) if whole else generator.uniform(low, high, rows)
             made.append(column.values(raw.astype(np.float64)))
         return np.column_stack(made)

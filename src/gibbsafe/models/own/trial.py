@@ -15,16 +15,19 @@ import numpy as np
 
 from gibbsafe._types import Floats
 from gibbsafe.errors import GibbsafeError, PremiseError
-from gibbsafe.posteriors.clipped import clip_gradients
-from gibbsafe.posteriors.record_gradients import GivenGradients, JaxGradients, compiled_gradient
+from gibbsafe.posteriors.clipped import RecordGradients, clip_gradients
+from gibbsafe.posteriors.coordinates import MOST_TURNED
+from gibbsafe.posteriors.record_gradients import GivenGradients, JaxGradients, compiled_gradient, sealed
 
-__all__ = ["Code", "Measured", "differences_by_place", "measured", "require_pure"]
+__all__ = ["Code", "Measured", "differences_by_place", "information_of", "measured", "require_pure", "told", "told_of"]
 
 Code: TypeAlias = JaxGradients | GivenGradients
 #: Synthetic records of a trial, and points at which they are tried.
 RECORDS, POINTS = 24, 4
 #: The share of gradients that the default clip leaves as they are: what it shortens is biased, and noise grows with it.
 USUAL = 0.9
+#: Entries that no measurement counts.
+HUGE = 1e100
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def _fresh(code: Code) -> Iterator[Code]:
         yield code
 
 
-def differences_by_place(code: Code, rows: Floats, thetas: Floats, seed: int = 0) -> Iterator[float]:
+def differences_by_place(code: RecordGradients, rows: Floats, thetas: Floats, seed: int = 0) -> Iterator[float]:
     """Yield which share of gradients change, to the last bit, as other records are permuted, replaced and left out."""
     rng, whole = np.random.default_rng(seed), _answered(code, rows, thetas)
     order, half = rng.permutation(len(rows)), len(rows) // 2
@@ -80,12 +83,13 @@ def _changed(first: Floats, second: Floats) -> float:
     return 1 - float(same.mean())
 
 
-def _answered(code: Code, rows: Floats, thetas: Floats) -> Floats:
+def _answered(code: RecordGradients, rows: Floats, thetas: Floats) -> Floats:
     """Return the gradients, whatever the code raises as one line."""
-    return np.asarray(_told(lambda: code(rows, thetas), "gradient" if isinstance(code, GivenGradients) else "log_likelihood"))
+    return np.asarray(told(lambda: code(rows, thetas), "gradient" if isinstance(code, GivenGradients) else "log_likelihood"))
 
 
-def _told(ask: Callable[[], Any], name: str) -> Any:
+def told(ask: Callable[[], Any], name: str) -> Any:
+    """Return what code of the user's answers on something synthetic; what it raises, as one line."""
     try:
         return ask()
     except GibbsafeError:
@@ -106,7 +110,7 @@ def _require_scalar(code: JaxGradients, rows: Floats, thetas: Floats) -> None:
             named = code.parameters.named(jnp.asarray(thetas[0])), code.record.named(jnp.asarray(rows[0]), jnp.int32)
             return jax.eval_shape(code.function, *named)
 
-    found = _told(value, "log_likelihood")
+    found = told(value, "log_likelihood")
     if not hasattr(found, "shape") or found.shape != ():
         raise PremiseError(f"log_likelihood: returns shape {getattr(found, 'shape', None)} for one record; must be one number")
     if not jnp.issubdtype(found.dtype, jnp.floating):
@@ -114,25 +118,55 @@ def _require_scalar(code: JaxGradients, rows: Floats, thetas: Floats) -> None:
 
 
 def _require_number(code: GivenGradients, rows: Floats, thetas: Floats) -> None:
-    point, record = code.parameters.named(thetas[0]), code.record.named(rows[0], np.int64)
-    found = np.asarray(_told(lambda: code.function(point, record), "log_likelihood"))
+    rows, point = sealed(rows), code.parameters.named(sealed(thetas[0]))
+    record = code.record.named(rows[0], np.int64)
+    found = np.asarray(told(lambda: code.function(point, record), "log_likelihood"))
     if found.shape != () or found.dtype.kind != "f":
         raise PremiseError(f"log_likelihood: returns shape {found.shape} for one record; must be one real number")
-    answer = _told(lambda: code.gradient(point, code.record.named(rows[:1] if code.batched else rows[0], np.int64)), "gradient")
+    answer = told(lambda: code.gradient(point, code.record.named(rows[:1] if code.batched else rows[0], np.int64)), "gradient")
     leading = (1,) if code.batched else ()
     for field in code.parameters.fields:
-        part = _told(lambda field=field: np.asarray(answer[field.name]), "gradient")  # type: ignore[misc]
+        part = told(lambda field=field: np.asarray(answer[field.name]), "gradient")  # type: ignore[misc]
         if part.shape != (*leading, *field.shape):
             raise PremiseError(f"gradient: {field.name!r} has shape {part.shape}, must be {(*leading, *field.shape)}")
+        if part.dtype.kind not in "fiu":
+            raise PremiseError(f"gradient: {field.name!r} is of {part.dtype}; must be of real numbers")
+
+
+def told_of(gradients: Floats) -> Floats:
+    """Return gradients (…, d) as they count in measurements: those that are no numbers, or beyond all others, as 0."""
+    odd = ~(np.abs(gradients) < HUGE).all(axis=-1, keepdims=True)
+    return np.where(odd, 0.0, gradients)
+
+
+def information_of(gradients: Floats) -> Floats:
+    """Return the information (d, d) of one record: mean products of gradients (points, records, d), every point's as telling.
+
+    Long gradients are shortened to their usual length, so that no few of them say it all; of many parameters the diagonal alone
+    is found.
+    """
+    lengths = np.linalg.norm(gradients, axis=-1)
+    usual = np.quantile(lengths, USUAL, axis=1)
+    some = usual > 0
+    if not some.any():
+        return np.eye(gradients.shape[-1])
+    kept = gradients[some] * np.minimum(1.0, usual[some, None] / np.maximum(lengths[some], 1e-300))[..., None]
+    sizes = np.square(kept).sum(axis=-1).mean(axis=1)
+    even = kept * np.sqrt(np.median(sizes) / np.maximum(sizes, 1e-300))[:, None, None]
+    terms = even.reshape(-1, gradients.shape[-1])
+    if terms.shape[1] > MOST_TURNED:
+        return np.diag(np.square(terms).mean(axis=0))
+    return np.asarray(terms.T @ terms / len(terms))
 
 
 def measured(gradients: Floats, clip: float | None) -> Measured:
     """Return what gradients (points, records, d) of synthetic records tell, clipped at the bound or at their usual length."""
-    lengths = np.linalg.norm(np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0), axis=-1)
+    lengths = np.linalg.norm(gradients, axis=-1)
     seen = lengths[lengths > 0]
     bound = clip if clip is not None else float(f"{np.quantile(seen, USUAL) if len(seen) else 1.0:.2g}")
     terms = clip_gradients(gradients, bound).reshape(-1, gradients.shape[-1])
-    values = np.linalg.eigvalsh(terms.T @ terms / len(terms))
+    product = terms.T @ terms if terms.shape[1] <= len(terms) else terms @ terms.T
+    values = np.linalg.eigvalsh(product / len(terms))
     largest = max(float(values[-1]), 1e-12 * bound**2)
     return Measured(bound, _two(max(float(np.median(values)), 1e-3 * largest)), _two(largest))
 
