@@ -45,6 +45,33 @@ def shapes(unit: tuple[int, int], seed: int) -> tuple[Counter, int]:
     return seen.statuses, seen.cases
 
 
+def roles(_: int) -> tuple[int, int]:
+    """Ask every route of the API and every page as every role, about one's own and others' objects; return how many cells."""
+    from starlette.testclient import TestClient
+
+    from gibbsafe.service.application import create_app
+    from tests.service import test_authority as api
+    from tests.service.visiting import doors
+    from tests.service.web import test_pages as pages
+    from tests.service.world import build, fill
+
+    with tempfile.TemporaryDirectory() as folder:
+        world = fill(build(Path(folder)))
+        world.keep()
+        app = create_app(world.settings, world.desk)
+        with TestClient(app, raise_server_exceptions=False) as client:
+            api.test_every_route_is_in_the_matrix(client)
+            api.test_the_role_matrix(world, client)
+        visit = doors(world, app)
+        pages.test_every_route_of_the_pages_is_in_the_matrix()
+        for role in pages.PEOPLE:
+            pages.test_a_page_is_for_those_whom_it_is_for(role, world, visit)
+            pages.test_a_form_is_refused_from_whom_it_is_not_for(role, world, visit)
+        for name in ("oscar", "aron"):
+            pages.test_what_belongs_to_others_is_not_there(name, world, visit)
+    return len(api.MAY) * len(api.ASKS) * 2, (len(pages.PAGES) + len(pages.FORMS)) * len(pages.PEOPLE)
+
+
 def kills(unit: tuple[int, int], seed: int) -> Counter:
     """Kill a worker again and again, at steps and at moments; return what became of the requests and where it died."""
     from tests.service.killing import STEPS, afterwards, kill_at, outcome
@@ -121,6 +148,7 @@ def main() -> None:
     killed, two = Part("service-kills", about).run(chunks(options.kills, KILLS), partial(kills, seed=options.seed))
     rows = list(HOSTILE)
     same, three = Part("service-neighbours", about).run(rows, neighbours)
+    ((cells, page_cells),), _ = Part("service-roles", about).run([0], roles, workers=1)
     (loaded,), four = Part("service-load", about).run([options.seconds], load, workers=1)
     statuses = sum((each[0] for each in answered if each), Counter())
     told = sum((each for each in killed if each), Counter())
@@ -137,6 +165,9 @@ def main() -> None:
         "| status | answers |",
         "|---|---|",
         *(f"| {status} | {count:,} |" for status, count in sorted(statuses.items())),
+        "",
+        f"**Roles.** Every route of the API as every role, about one's own object and somebody else's ({cells} cells), and every",
+        f"page and form as every role ({page_cells} cells; and as another owner, another analyst): none answered wrongly.",
         "",
         f"**Kills.** {told['killed at a step']} workers were killed at a named step and {told['killed at a moment']} at a random",
         f"moment ({told['ended before']} had ended before). Of their requests {told['released']} were released, each with one",

@@ -1,6 +1,7 @@
 """A filled desk, built once; tests that change it work on a copy."""
 
 import shutil
+from functools import lru_cache
 
 import pytest
 
@@ -14,6 +15,7 @@ def filled(tmp_path_factory):
 
     world = fill(build(tmp_path_factory.mktemp("desk")))
     world.keep()
+    world.desk.calculations.report = lru_cache(world.desk.calculations.report)  # a picture is drawn once
     return world
 
 
@@ -26,14 +28,20 @@ def world(filled):
     filled.restore()
 
 
+@pytest.fixture(scope="session")
+def application(filled):
+    """The application of the filled desk."""
+    from gibbsafe.service.application import create_app
+
+    return create_app(filled.settings, filled.desk)
+
+
 @pytest.fixture
-def client(filled):
+def client(application):
     """A client of the application's API."""
     from starlette.testclient import TestClient
 
-    from gibbsafe.service.application import create_app
-
-    with TestClient(create_app(filled.settings, filled.desk), raise_server_exceptions=False) as made:
+    with TestClient(application, raise_server_exceptions=False) as made:
         yield made
 
 

@@ -96,6 +96,8 @@ def flow(world, releases):
         dataset = answer.json()["id"]
         world.clock.time += world.settings.slot
         yield world.worker.step()
+        yield call("ana", "GET", f"/datasets/{dataset}")[1]
+        world.worker.clerk.step()
         yield call("ana", "POST", f"/datasets/{dataset}/preview", {"study": STUDY})[1]
         for draws in range(1, releases + 1):
             answer, told = call(

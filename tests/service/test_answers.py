@@ -34,6 +34,8 @@ def test_the_true_parameter_is_summed_up(table):
     np.testing.assert_allclose([row["mean"] for row in found.rows], known.mean)
     np.testing.assert_allclose([row["low"] for row in found.rows], known.interval(0.8).lower)
     np.testing.assert_allclose([row["decided_by_data"] for row in found.rows], known.decided_by_data)
+    said = found.note.split("; ")
+    assert len(said) == len(set(said))  # nothing is told twice
     np.testing.assert_allclose([row["positive"] for row in found.rows], (known.draws > 0).mean(axis=0))
 
 

@@ -46,7 +46,8 @@ def test_a_difference_would_be_seen(folder, usual, monkeypatch):
     finish = worker.Worker._finish
 
     def talking(self, connection, job, state, note):
-        finish(self, connection, job, state, "outside" if "1e308" in Path(job.source).read_text() else note)
+        says = job.kind == "release" and "1e308" in Path(job.source).read_text()
+        finish(self, connection, job, state, "outside" if says else note)
 
     monkeypatch.setattr(worker.Worker, "_finish", talking)
     assert transcript(folder, HOSTILE["far outside"])[2] != usual[2]

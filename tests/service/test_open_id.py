@@ -58,13 +58,18 @@ class Provider(BaseHTTPRequestHandler):
         self.answer({"access_token": "a", "token_type": "Bearer", "expires_in": 60, "id_token": token})
 
 
+@pytest.fixture(scope="module")
+def keys():
+    return RSAKey.generate_key(2048), RSAKey.generate_key(2048)
+
+
 @pytest.fixture
-def provider():
+def provider(keys):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
     server.issuer = f"http://127.0.0.1:{server.server_port}"
-    server.key, server.other = RSAKey.generate_key(2048), RSAKey.generate_key(2048)
+    server.key, server.other = keys
     server.asked, server.changed, server.forged, server.nonce = [], {}, False, ""
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield server
     server.shutdown()
@@ -101,6 +106,18 @@ def test_whom_the_provider_vouches_for_comes_in(world, provider, browser):
     assert "code_verifier" in provider.asked[0]
     again = browser.get("/oidc/back", params={"code": "c", "state": sent["state"]})
     assert again.status_code == 403
+
+
+def test_another_web_process_ends_what_one_began(world, provider, browser):
+    sent = begin(browser, provider)
+    settings = dataclasses.replace(world.settings, open_id=OpenIdProvider(provider.issuer, "desk", "its-secret"))
+    with TestClient(create_app(settings, world.desk), follow_redirects=False, cookies=dict(browser.cookies)) as other:
+        answer = other.get("/oidc/back", params={"code": "c", "state": sent["state"]})
+    assert answer.status_code == 303, answer.text
+    assert world.desk.resume(answer.cookies["desk_session"]).actor.name == "sina"
+    settings = dataclasses.replace(world.settings, open_id=OpenIdProvider(provider.issuer, "desk", "another-secret"))
+    with TestClient(create_app(settings, world.desk), follow_redirects=False, cookies=dict(browser.cookies)) as stranger:
+        assert stranger.get("/oidc/back", params={"code": "c", "state": sent["state"]}).status_code == 403
 
 
 CHEATS = {

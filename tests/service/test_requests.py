@@ -302,6 +302,7 @@ def test_records_have_one_account(world):
         made = world.desk.register_dataset(world.actor(owner), name=name, source=str(place), study=STUDY, epsilon=1.0, delta=1e-6)
         world.clock.time += world.settings.slot
         world.worker.step()
+        world.worker.clerk.step()
         assert world.desk.dataset(world.actor(owner), made.id).state == state
 
 

@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -103,6 +105,30 @@ def test_commands_refuse_in_one_line(run, tmp_path):
         code, _, refused = run(*arguments)
         assert code == 2, (arguments, refused)
     assert run("desk", "migrate", "--database", database)[0] == 0
+
+
+def test_pages_are_sent_at_once():
+    """A socket that does not name TCP keeps Nagle's algorithm, and every page waits 40 ms for its end."""
+    import socket
+
+    from gibbsafe.service.server import listen
+
+    with listen("127.0.0.1", 0) as found:
+        assert found.proto == socket.IPPROTO_TCP
+
+
+FILES = Path(__file__).parents[2] / "packaging" / "desk"
+
+
+@pytest.mark.parametrize(
+    ("file", "command"), [("gibbsafe-web.service", "serve"), ("gibbsafe-worker.service", "desk work"), ("Containerfile", "serve")]
+)
+def test_units_and_image_name_options_that_there_are(run, file, command):
+    text = (FILES / file).read_text()
+    known = set(re.findall(r"--[a-z-]+", run(*command.split(), "--help")[1]))
+    lines = re.search(r"(?s)(ExecStart=|CMD ).*?(?<!\\)\n", text)[0]
+    assert command.split()[-1] in lines
+    assert set(re.findall(r"--[a-z-]+", lines)) <= known
 
 
 def test_a_desk_to_try(tmp_path):

@@ -9,8 +9,6 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("schemathesis")
 
-from gibbsafe.service.application import create_app
-
 from .shapes import attack
 from .world import CANARIES
 
@@ -39,9 +37,9 @@ def stored(world):
     return b"".join(file.read_bytes() for file in files)
 
 
-def test_every_endpoint_keeps_to_its_schema(world):
+def test_every_endpoint_keeps_to_its_schema(world, application):
     with logged() as log:
-        seen = attack(world, create_app(world.settings, world.desk), CASES)
+        seen = attack(world, application, CASES)
     assert seen.cases >= CASES * 0.8
     assert seen.statuses[200]
     assert seen.statuses[401]

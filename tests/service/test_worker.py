@@ -129,7 +129,7 @@ def test_times_of_the_queue_follow_from_stated_work_alone(world):
     assert (second.due - first.due) % world.settings.slot == 0
 
 
-@pytest.mark.parametrize("what", ["vanished", "changed", "shorter", "outside", "no column"])
+@pytest.mark.parametrize("what", ["vanished", "changed", "shorter", "outside", "a link", "no column"])
 def test_a_file_that_is_not_the_registered_one_charges_nothing(world, what, tmp_path):
     path = world.folder / "data" / "table.csv"
     kept = tmp_path / "kept.csv"
@@ -146,8 +146,9 @@ def test_a_file_that_is_not_the_registered_one_charges_nothing(world, what, tmp_
         elif what == "no column":
             path.write_text(kept.read_text().replace("radius", "radios"))
         else:
-            path.unlink()
-            path.symlink_to(kept)
+            inside = path.with_name("another owner's.csv")
+            path.rename(inside)
+            path.symlink_to(kept if what == "outside" else inside)
         world.clock.time = float(asked.due)
         while world.worker.step():
             pass
@@ -158,6 +159,7 @@ def test_a_file_that_is_not_the_registered_one_charges_nothing(world, what, tmp_
         assert account(world).status()["charges"] == before
     finally:
         path.unlink(missing_ok=True)
+        path.with_name("another owner's.csv").unlink(missing_ok=True)
         shutil.copy(kept, path)
 
 
@@ -214,8 +216,12 @@ def test_a_data_set_whose_file_is_wrong_is_never_ready(empty):
     owner = empty.actor("olga")
     missing = str(empty.folder / "data" / "nothing.csv")
     made = empty.desk.register_dataset(owner, name="nothing", source=missing, study=STUDY, epsilon=1.0, delta=1e-6)
-    empty.clock.time += 60
+    empty.clock.time += 30
     empty.worker.step()
+    empty.worker.clerk.step()
+    assert empty.desk.dataset(owner, made.id).state == "new"  # how long a look takes is nobody's to know: it is told on the slot
+    empty.clock.time += 30
+    empty.worker.clerk.step()
     seen = empty.desk.dataset(owner, made.id)
     assert seen.state == "unreadable"
     assert "not there" in seen.note

@@ -132,6 +132,7 @@ def register(world, owner, name, epsilon=5.0, policy=None):
     world.clock.time += world.settings.slot
     while world.worker.step():
         pass
+    world.worker.clerk.step()
     return made.id
 
 

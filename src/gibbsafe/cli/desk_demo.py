@@ -62,6 +62,8 @@ def filled(folder: Path) -> tuple[Settings, dict[str, str]]:
     )
     time[0] += settings.slot
     worker.step()
+    time[0] += settings.slot
+    worker.clerk.step()
     asked = desk.submit(ana, dataset.id, study, "How age, days and stays go with coming back")
     approved = desk.approve(olga, asked.id, asked.plan_sha256)
     time[0] = float(approved.due or 0)

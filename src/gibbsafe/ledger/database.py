@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,35 +120,10 @@ class Database:
         return self._path
 
     def _engine(self, begin: str, *settings: str) -> Engine:
-        from sqlalchemy import create_engine, event
-        from sqlalchemy.pool import NullPool
-
-        if self._path is None:
-            url = self.url.replace("postgresql://", "postgresql+psycopg://", 1)
-            # One snapshot for readers; writers lock the account's row first and see what was committed before them.
-            isolation = "REPEATABLE READ" if begin == "BEGIN" else "READ COMMITTED"
-            try:
-                return create_engine(url, poolclass=NullPool, isolation_level=isolation, connect_args={"connect_timeout": 10})
-            except ValueError:  # a port that is none
-                raise GibbsafeError(
-                    f"ledger {self}: not the URL of a database; write postgresql://user@host:port/database"
-                ) from None
-        engine = create_engine(f"sqlite:///{self._path}", poolclass=NullPool, connect_args={"timeout": PATIENCE})
-
-        @event.listens_for(engine, "connect")
-        def _configure(connection: Any, record: Any) -> None:
-            connection.isolation_level = None  # transactions begin where `begin` says, not where the driver guesses
-            connection.text_factory = _decode
-            cursor = connection.cursor()
-            for setting in ("PRAGMA synchronous=FULL", *settings):  # an acknowledged charge survives a power cut
-                cursor.execute(setting)
-            cursor.close()
-
-        @event.listens_for(engine, "begin")
-        def _begin(connection: Connection) -> None:
-            connection.exec_driver_sql(begin)
-
-        return engine
+        try:
+            return _made_engine(self.url, PATIENCE, begin, settings)
+        except ValueError:  # a port that is none
+            raise GibbsafeError(f"ledger {self}: not the URL of a database; write postgresql://user@host:port/database") from None
 
     def _configure_server(self, connection: Connection) -> None:
         """PostgreSQL: a commit is on disk before it is acknowledged, whoever configured the role; nobody waits for ever."""
@@ -204,3 +180,32 @@ class Database:
 def _decode(content: bytes) -> str:
     """Return a text of a SQLite row; bytes that are none are kept apart, so that the hash of what they say cannot fit."""
     return content.decode("utf-8", "surrogateescape")
+
+
+@lru_cache(maxsize=64)
+def _made_engine(url: str, patience: int, begin: str, settings: tuple[str, ...]) -> Engine:
+    """Return an engine that keeps no connection, but what it learned of our statements: making one anew costs milliseconds."""
+    from sqlalchemy import create_engine, event
+    from sqlalchemy.pool import NullPool
+
+    if not url.startswith("sqlite"):
+        place = url.replace("postgresql://", "postgresql+psycopg://", 1)
+        # One snapshot for readers; writers lock the account's row first and see what was committed before them.
+        isolation = "REPEATABLE READ" if begin == "BEGIN" else "READ COMMITTED"
+        return create_engine(place, poolclass=NullPool, isolation_level=isolation, connect_args={"connect_timeout": 10})
+    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": patience})
+
+    @event.listens_for(engine, "connect")
+    def _configure(connection: Any, record: Any) -> None:
+        connection.isolation_level = None  # transactions begin where `begin` says, not where the driver guesses
+        connection.text_factory = _decode
+        cursor = connection.cursor()
+        for setting in ("PRAGMA synchronous=FULL", *settings):  # an acknowledged charge survives a power cut
+            cursor.execute(setting)
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine

@@ -37,7 +37,9 @@ def summarised(release: Release, level: float) -> Summary:
     rows = zip(found.names, *listed.values(), strict=True)
     assumptions = () if found.intervals is None else found.intervals.assumptions
     return Summary(
-        level, tuple(dict(zip(("parameter", *listed), row, strict=True)) for row in rows), "; ".join([*found.notes, *assumptions])
+        level,
+        tuple(dict(zip(("parameter", *listed), row, strict=True)) for row in rows),
+        "; ".join(dict.fromkeys([*found.notes, *assumptions])),
     )
 
 

@@ -18,7 +18,7 @@ from gibbsafe.service.guards import Guards
 from gibbsafe.service.refusals import Refusal
 from gibbsafe.service.settings import Settings
 from gibbsafe.service.tickets import Ticket
-from gibbsafe.service.web import router
+from gibbsafe.service.web import AREAS
 from gibbsafe.service.web.pages import problem
 
 __all__ = ["create_app"]
@@ -40,12 +40,13 @@ def create_app(settings: Settings, desk: Desk | None = None, ticket: Ticket | No
     app.add_exception_handler(RequestValidationError, _misunderstood)
     app.add_exception_handler(HTTPException, _not_served)
     app.add_exception_handler(Exception, _failed)
+    for area in AREAS:  # before the API, one by one: a route is looked for in their order, and people wait for pages
+        app.include_router(area.routes)
     app.include_router(api.router)
     if ticket is not None:
         ticket.attach(app)
     if settings.open_id is not None:
         open_id.attach(app, settings, settings.open_id)
-    app.include_router(router(app.state.desk))
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
     app.add_middleware(Guards, settings=settings, line=_line)
     return app

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from fractions import Fraction
 from typing import Any
 
 from sqlalchemy import Connection, select, update
 
+from gibbsafe._types import JSON
 from gibbsafe.ledger import Caps
 from gibbsafe.service.authority import Actor
 from gibbsafe.service.base import said
@@ -61,6 +63,9 @@ class Approvals(Requests):
         return self.request(actor, request_id)
 
     def _approve(self, actor: Actor, request_id: str, plan_sha256: str, *, automatic: bool = False) -> None:
+        with self.store.reading() as connection:
+            seen = connection.execute(select(requests.c.study).where(requests.c.id == request_id)).scalar_one()
+        self._plan_beforehand(json.loads(seen))
         with self.store.writing() as connection:
             row = self._locked(connection, request_id)
             if row.state != "pending":
@@ -75,6 +80,11 @@ class Approvals(Requests):
             connection.execute(update(requests).where(requests.c.id == request_id).values(**answer))
             add_job(connection, self.settings, row.dataset_id, request_id, seconds_of(asked.plan, self.settings))
             self.note(connection, actor, "approve request", request_id)
+
+    def _plan_beforehand(self, study: JSON) -> None:
+        """Make the plan while nobody waits for rows that are locked; what is wrong with it is said where they are."""
+        with contextlib.suppress(Refusal):
+            self.calculations.plan(study)
 
     @staticmethod
     def _locked(connection: Connection, request_id: str) -> Any:

@@ -58,7 +58,17 @@ class Clerk:
             mine = jobs.c.id.in_(sorted(self.holding)), jobs.c.worker == self.name, jobs.c.state.in_(HELD)
             connection.execute(update(jobs).where(*mine).values(sign_of_life=now))
         self.recover(now - int(self.settings.lease))
+        self.tell(now)
         self.publish(now)
+
+    def tell(self, now: int) -> None:
+        """Say what was found of new data sets' files once it is due: how long a look takes depends on what a file holds."""
+        with self.store.writing() as connection:
+            looked = jobs.c.state == "looked", jobs.c.shown <= now
+            for job in connection.execute(select(jobs.c.id, jobs.c.dataset_id, jobs.c.note).where(*looked)).all():
+                found = {"state": "unreadable" if job.note else "ready", "note": job.note}
+                connection.execute(update(datasets).where(datasets.c.id == job.dataset_id).values(**found))
+                connection.execute(update(jobs).where(jobs.c.id == job.id).values(state="seen", note=""))
 
     # -- publishing ----------------------------------------------------------------------------------------------
 

@@ -24,17 +24,22 @@ class FileRefusal(GibbsafeError):  # noqa: N818 - the house's word for it
 
 
 def resolved(source: str, settings: Settings) -> Path | str:
-    """Return where a file really lies: links may not lead out of the folders that are open for data. A URL stays what it is."""
+    """Return where a file really lies: in a folder that is open for data, and by no link in there. A URL stays what it is.
+
+    A link could lead to another owner's records, and give them a second account.
+    """
     if is_url(source):
         if not any(source.startswith(store) for store in settings.stores):
             raise FileRefusal("its store is not open any more; nothing was charged")
         return source
     try:
-        path = Path(source).resolve(strict=True)
-        folders = [folder.resolve() for folder in settings.data]
+        stated = Path(source)
+        path = stated.resolve(strict=True)
+        inside = [folder for folder in map(Path.absolute, settings.data) if stated.is_relative_to(folder)]
+        plain = any(path == folder.resolve() / stated.relative_to(folder) for folder in inside)
     except (OSError, RuntimeError):
         raise FileRefusal("its file is not there; nothing was charged") from None
-    if not path.is_file() or not any(path.is_relative_to(folder) for folder in folders):
+    if not path.is_file() or not plain:
         raise FileRefusal("its file is not there; nothing was charged")
     return path
 

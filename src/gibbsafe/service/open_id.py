@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import hmac
 
 from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
@@ -34,9 +34,11 @@ def attach(app: FastAPI, settings: Settings, provider: OpenIdProvider) -> None:
         server_metadata_url=f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration",
         client_kwargs={"scope": "openid", "code_challenge_method": "S256", "timeout": 10},
     )
-    # State and nonce wait in a signed cookie that lives as long as a sign-on takes; its key dies with the process.
+    # State and nonce wait in a signed cookie that lives as long as a sign-on takes. Its key follows from the secret that this
+    # service shares with the provider: whichever of several web processes is asked next can read it.
+    key = hmac.new(provider.client_secret.encode(), b"gibbsafe desk: sign-on", "sha256").hexdigest()
     app.add_middleware(
-        SessionMiddleware, secret_key=secrets.token_hex(32), session_cookie="desk_sign_on", max_age=PATIENCE, same_site="lax",
+        SessionMiddleware, secret_key=key, session_cookie="desk_sign_on", max_age=PATIENCE, same_site="lax",
         https_only=settings.secure, path="/oidc",
     )  # fmt: skip
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -13,12 +12,10 @@ from sqlalchemy import select
 from gibbsafe._types import JSON
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.release import Release
-from gibbsafe.report import render
 from gibbsafe.service.answers import predicted, summarised, synthesised
 from gibbsafe.service.authority import Actor
 from gibbsafe.service.previews import Previews
 from gibbsafe.service.refusals import Refusal
-from gibbsafe.service.settings import Settings
 from gibbsafe.service.tables import results
 from gibbsafe.service.views import Certificate, Prediction, Summary, SyntheticTable
 
@@ -37,10 +34,6 @@ def _release(text: str) -> Release:
 class Questions(Previews):
     """What analysts do with a release."""
 
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
-        self._one_picture = threading.Lock()  # matplotlib draws one at a time
-
     def release_file(self, actor: Actor, request_id: str) -> str:
         """Return release.json: signed, for `gibbsafe verify --public-key`."""
         return self._released(actor, "read release", request_id)
@@ -54,9 +47,7 @@ class Questions(Previews):
 
     def report(self, actor: Actor, request_id: str) -> str:
         """Return the report of a release: one HTML page that needs nothing else."""
-        release = _release(self._released(actor, "read release", request_id))
-        with self._one_picture:
-            return render(release)
+        return self.calculations.report(self._released(actor, "read release", request_id))
 
     def public_key(self) -> str:
         """Return the public key that verifies signatures of this desk; verifiers should have it by another way as well."""

@@ -17,7 +17,8 @@ from gibbsafe.service.tables import datasets, jobs, requests
 
 __all__ = ["DONE", "add_job", "claim_job", "slot_after", "work_slots"]
 
-#: queued → claimed → charged → stored → published; or failed (nothing was charged), lost (charged, never sampled again), seen.
+#: queued → claimed → charged → stored → published; or failed (nothing was charged), or lost (charged, never sampled again).
+#: A look at a file: queued → claimed → looked → seen.
 DONE = ("published", "failed", "lost", "seen")
 
 

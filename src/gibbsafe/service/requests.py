@@ -17,10 +17,12 @@ from gibbsafe.planning import Plan
 from gibbsafe.planning.describe import plan_facts
 from gibbsafe.service.authority import ANY, OWN, Actor, decide, reach
 from gibbsafe.service.base import said
+from gibbsafe.service.calculations import Calculations
 from gibbsafe.service.datasets import Datasets, as_refusal
 from gibbsafe.service.queue import DONE, slot_after
 from gibbsafe.service.refusals import Refusal, no_such
-from gibbsafe.service.studies import held_to, planned
+from gibbsafe.service.settings import Settings
+from gibbsafe.service.studies import held_to
 from gibbsafe.service.tables import datasets, jobs, requests, users
 from gibbsafe.service.views import Request
 
@@ -63,10 +65,14 @@ class Asked:
 class Requests(Datasets):
     """Submitting and following requests."""
 
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.calculations = Calculations(settings)
+
     def asked(self, row: Any, study: object) -> Asked:
         """Return a study held to a data set's declaration, planned and priced; refuse what its policy does not allow."""
         checked = held_to(study, json.loads(row.study))
-        plan = planned(checked, self.settings)
+        plan = self.calculations.plan(checked)
         if plan.budget.epsilon > row.request_epsilon:
             raise Refusal(422, f"epsilon: one request to this data set may have {row.request_epsilon:g} at most")
         if plan.budget.delta > row.delta:

@@ -98,24 +98,23 @@ class Worker:
     # -- looking at a file ---------------------------------------------------------------------------------------
 
     def _look(self, job: Any) -> None:
-        """See whether a data set's file is what its study declares, and keep its fingerprint."""
-        found, note, state = None, "", "ready"
+        """See whether a data set's file is what its study declares, and keep its fingerprint; the clerk tells it on the slot."""
+        found, note = None, ""
         try:
             path = resolved(job.source, self.settings)
             look(path, Study.from_dict(json.loads(job.declared)))
             found = fingerprint(path, self.secret)
         except FileRefusal as refusal:
-            note, state = str(refusal), "unreadable"
+            note = str(refusal)
         except Exception:  # of a kind that depends on what the file holds
-            note, state = "its file is no table that can be read", "unreadable"
+            note = "its file is no table that can be read"
         with self.store.writing() as connection:
-            changed = {"state": state, "note": note, "fingerprint": found}
             # Of the same owner alone: whether somebody else's file is a guess of theirs, no owner may learn.
             same = datasets.c.fingerprint == found, datasets.c.id != job.dataset_id, datasets.c.owner_id == job.owner_id
             if found is not None and connection.execute(select(datasets.c.id).where(*same)).first() is not None:
-                changed = {"state": "unreadable", "note": TWICE, "fingerprint": None}
-            connection.execute(update(datasets).where(datasets.c.id == job.dataset_id).values(**changed))
-            self._finish(connection, job, "seen", "")
+                found, note = None, TWICE
+            connection.execute(update(datasets).where(datasets.c.id == job.dataset_id).values(fingerprint=found))
+            self._finish(connection, job, "looked", note)
         logger.info("data set %s: seen", job.dataset_id)
 
     # -- releasing -----------------------------------------------------------------------------------------------

@@ -172,12 +172,24 @@ class _Asking:
             **shown_preview(preview),
         )
 
+    def stated(self, sent: Posted, form: JSON) -> JSON:
+        """Return the study as the desk takes it: the text of a file, or a choice."""
+        if not self.by_study:
+            return {"choice": _choice(sent, self.questions)}
+        if not form["study"]:
+            raise Refusal(422, "study: is missing; choose a file or write its text")
+        return {"text": form["study"]}
+
     def preview(self, sent: Posted, form: JSON) -> Preview:
-        if self.by_study:
-            if not form["study"]:
-                raise Refusal(422, "study: is missing; choose a file or write its text")
-            return sent.desk.preview(sent.actor, self.dataset.id, text=form["study"])
-        return sent.desk.preview(sent.actor, self.dataset.id, choice=_choice(sent, self.questions))
+        return sent.desk.preview(sent.actor, self.dataset.id, **self.stated(sent, form))
+
+    def refused(self, sent: Posted, form: JSON, refusal: Refusal) -> Response:
+        """Show the form again: what is wrong with the study beside it, what is wrong with the request above it."""
+        try:
+            found = self.preview(sent, form)
+        except Refusal as wrong:
+            return self.page(form, wrong.status, wrong=str(wrong))
+        return self.page(form, refusal.status, preview=found, refusal=_in_words(refusal))
 
 
 @routes.get("/datasets/{dataset_id}/ask")
@@ -215,17 +227,19 @@ def submit(sent: Sent, dataset_id: str) -> Response:
     """Submit a request, or show what it buys where there is no script."""
     asking = _Asking.of(sent, dataset_id, by_study="study" in sent.form)
     form = _form(sent, _first(asking.dataset, asking.questions), by_study=asking.by_study)
-    found = None
     try:
         if asking.by_study:
             form["study"] = sent.file("study_file") or form["study"]
-        found = asking.preview(sent, form)
-        if sent.text("do") == "preview":
-            return asking.page(form, preview=found)
-        made = sent.desk.submit(sent.actor, dataset_id, found.study, form["purpose"], form["key"] or None)
     except Refusal as refusal:
-        beside = {"wrong": str(refusal)} if found is None else {"refusal": _in_words(refusal)}
-        return asking.page(form, refusal.status, preview=found, **beside)
+        return asking.page(form, refusal.status, wrong=str(refusal))
+    try:
+        if sent.text("do") == "preview":
+            return asking.page(form, preview=asking.preview(sent, form))
+        given = {"study": None, "choice": None, "text": None} | asking.stated(sent, form)
+        study = sent.desk.study_document(sent.actor, dataset_id, **given)
+        made = sent.desk.submit(sent.actor, dataset_id, study, form["purpose"], form["key"] or None)
+    except Refusal as refusal:
+        return asking.refused(sent, form, refusal)
     return moved(sent, f"/requests/{made.id}")
 
 

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -54,6 +55,7 @@ HEADINGS = {
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(HERE / "templates"),
+        auto_reload=False,
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -230,9 +232,7 @@ ELSEWHERE = {404: "address: there is no such page; go back to the beginning", 40
 
 def problem(request: Request, status: int, line: str) -> HTMLResponse:
     """Return a page that says one thing, and asks no database who reads it."""
-    text = {404: "address: there is no such page; go back to the beginning", 405: "address: is not to be used like that"}.get(
-        status, line
-    )
+    text = ELSEWHERE.get(status, line)
     return show("problem.html", request, None, status, refusal=text, heading=HEADINGS.get(status, "That cannot be"))
 
 
@@ -247,11 +247,10 @@ class PageRoute(APIRoute):
             try:
                 return await handle(request)
             except Refusal as refusal:
-                return refused(request, refusal)
+                said = refusal
             except RequestValidationError:
-                return refused(
-                    request, Refusal(422, "address: a part of it is not what this page takes; go back and choose again")
-                )
+                said = Refusal(422, "address: a part of it is not what this page takes; go back and choose again")
+            return await run_in_threadpool(refused, request, said)  # which asks the database who reads it
 
         return handled
 

@@ -54,7 +54,7 @@ def _price(here: Visit, request: Request) -> JSON:
     book = here.desk.book(here.actor, request.dataset_id)
     found: JSON = {"caps": caps_of(book.shares, request.shares)}
     try:
-        found["quote"] = here.desk.preview(here.actor, request.dataset_id, study=request.study).quote
+        found["quote"] = here.desk.price(here.actor, request.dataset_id, request.study)
     except Refusal as refusal:
         found["refusal"] = str(refusal)
     return found
