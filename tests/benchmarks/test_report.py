@@ -115,7 +115,6 @@ def test_committed_results_say_what_made_them(path):
 #: Promised of estimates by noisy scores, and missed in the committed run.
 AWAITED = (
     "seconds of an estimate on Adult over those of one in stages",
-    "estimate at n = 1,000,000",
     "`SoftQuantileRegression` in stages",
     "two threads over one, gradient pass",
     # not measured yet at the promised size: the cluster's part of `workers`, and `scale`
