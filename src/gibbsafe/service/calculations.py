@@ -37,8 +37,8 @@ __all__ = ["Calculations"]
 KEPT = 500
 #: Stated seconds of a plan's work beyond which nothing is rehearsed in a page.
 LONGEST_REHEARSED = 5.0
-#: Threads that may wait for a calculation: pages need the others. With more than a few of them nothing is rehearsed.
-MOST_WAITING, FEW = 24, 2
+#: Threads that may wait for a calculation: pages need the others. Where any do, nothing is rehearsed.
+MOST_WAITING, FEW = 24, 0
 #: Seconds that somebody waits for their turn, and that one calculation may take.
 PATIENCE, LONGEST = 20.0, 60.0
 BUSY = "the desk calculates for many others; nothing was done, try again in a minute"
