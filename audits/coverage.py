@@ -246,7 +246,7 @@ def main() -> None:
         if time.monotonic() - began > 60 * chosen.minutes:
             break
     done = [(number, *found[number]) for number in numbers if number in found]
-    finish(chosen, markdown(done, chosen, store.commits()), [found.get(number) for number in numbers])
+    finish(chosen, markdown(done, chosen, store.commits()), [found.get(k) for k in range(chosen.settings + len(TABLES))])
 
 
 if __name__ == "__main__":

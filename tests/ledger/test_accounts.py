@@ -23,6 +23,15 @@ def charged(account):
     return [entry for entry in account.entries() if entry["kind"] in ("charge", "spend")]
 
 
+def test_a_relative_path_is_of_where_the_process_is(tmp_path, monkeypatch):
+    """An engine that was kept for ``ledger.db`` led to the folder in which it was made."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        gs.ledger.open_account("ledger.db", "clinic", gs.Budget(1.0, 1e-6), adjacency="replace-one")
+        assert (tmp_path / name / "ledger.db").stat().st_size > 0
+
+
 # -- charging ---------------------------------------------------------------------------------------------------------------
 
 

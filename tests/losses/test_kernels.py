@@ -139,5 +139,8 @@ def test_compiled_sums_of_chunks_are_those_of_their_blocks(n, d):
             np.testing.assert_array_equal(total, reduce(np.add, terms[3 * k : 3 * k + 3]))
         found = kernels.calibrated_sums(data, theta, counts, 50, 150, 0.6).sum(axis=0)
         np.testing.assert_allclose(found, CalibratedScore(0.6).slope(same @ theta) * counts @ same, rtol=0, atol=1e-13 * (n + 1))
+    for block, chunk in ((2**63 - 1, 10), (2**63 - 1, 2**63 - 1), (10, 2**63 - 1)):
+        total = kernels.logistic_sums(rows, theta, block, chunk).sum(axis=0)
+        np.testing.assert_allclose(total, kernels.logistic_gradient(rows, theta), rtol=0, atol=1e-12 * (n + 1))
     with pytest.raises(ValueError, match="at least 1"):
         kernels.logistic_sums(rows, theta, 0, 5)

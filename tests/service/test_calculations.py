@@ -78,3 +78,7 @@ def test_previews_do_without_pictures_when_several_wait(settings):
     plan = desk.plan(STUDY)
     desk._held = calculations.FEW + 1
     assert desk.rehearsal(STUDY, plan) is None
+    desk._held = 0
+    made = desk.rehearsal(STUDY, plan)
+    desk._held = calculations.FEW + 1
+    assert desk.rehearsal(STUDY, plan) is made is not None

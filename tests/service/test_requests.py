@@ -320,3 +320,23 @@ def test_owners_with_folders_of_their_own_name_no_other(world):
             with pytest.raises(Refusal, match=told):
                 desk.register_dataset(world.actor("olga"), name="own", source=source, study=STUDY, epsilon=1.0, delta=1e-6)
     desk.store.engine.dispose()
+
+
+def test_columns_in_any_order_are_one_study_with_one_plan(filled):
+    """Plans were kept by a study's sorted text, and made of it as it was written: one asker had another's order of parameters."""
+    desk, actor, dataset = filled.desk, filled.actor("ana"), filled.ids["dataset of olga"]
+    columns = {"texture": {"bounds": [0, 1]}, "radius": {"bounds": [5, 30]}}
+    texts = [changed(columns=dict(order)) for order in (columns.items(), reversed(columns.items()))]
+    first, second = (desk.preview(actor, dataset, study) for study in texts)
+    assert first.plan_sha256 == second.plan_sha256
+    assert list(first.study["columns"]) == ["radius", "texture"]
+
+
+def test_an_approval_that_cannot_be_planned_now_waits_for_no_rows(filled, monkeypatch):
+    def busy(study):
+        raise Refusal(503, "many others")
+
+    monkeypatch.setattr(filled.desk.calculations, "plan", busy)
+    with pytest.raises(Refusal) as refused:
+        filled.desk._plan_beforehand(STUDY)
+    assert refused.value.status == 503

@@ -117,7 +117,7 @@ def test_advice_goes_the_way_it_should():
 
 
 def test_advice_is_near_what_estimates_show():
-    """The noise that it states is within a factor of 2 of that of 12 estimates of one table."""
+    """The noise of 12 estimates of one table, which shrink towards 0 where nothing matters, is 0.4 to 2 of what it states."""
     declared = replace(study(), n=20_000)
     model, random = declared.model(), np.random.default_rng(0)
     rows = made_up_columns(declared.columns, 20_000, random)
@@ -126,7 +126,7 @@ def test_advice_is_near_what_estimates_show():
     encoded = model.encode_features(made_up_columns(declared.columns, 1000, random))
     points = [declared.release(table, generator=random, progress=False).draws[0] for _ in range(12)]
     spread = (model.from_original(np.array(points)) @ encoded.T).std(axis=0, ddof=1)
-    assert 0.5 < float(np.sqrt(np.mean(spread**2))) / advise(declared).noise < 2
+    assert 0.4 < float(np.sqrt(np.mean(spread**2))) / advise(declared).noise < 2
 
 
 def test_advice_needs_a_public_number():

@@ -120,8 +120,9 @@ class Database:
         return self._path
 
     def _engine(self, begin: str, *settings: str) -> Engine:
+        place = self.url if self._path is None else f"sqlite:///{self._path.absolute()}"  # wherever the process goes later
         try:
-            return _made_engine(self.url, PATIENCE, begin, settings)
+            return _made_engine(place, PATIENCE, begin, settings)
         except ValueError:  # a port that is none
             raise GibbsafeError(f"ledger {self}: not the URL of a database; write postgresql://user@host:port/database") from None
 

@@ -271,6 +271,8 @@ static PyObject *summed(adder add, adder add_narrow, npy_intp lanes, PyObject *g
         PyErr_SetString(PyExc_ValueError, "block and chunk: must be at least 1");
         goto done;
     }
+    if (chunk > PyArray_DIM(rows, 0)) chunk = PyArray_DIM(rows, 0) > 0 ? PyArray_DIM(rows, 0) : 1; /* no sum of them overflows */
+    if (block > chunk) block = chunk;
     if (given_counts != Py_None) {
         counts = as_doubles(given_counts);
         if (counts == NULL) goto done;

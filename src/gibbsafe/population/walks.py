@@ -21,7 +21,7 @@ import numpy as np
 
 from gibbsafe._types import Floats
 from gibbsafe.errors import PremiseError
-from gibbsafe.models.own.custom import Custom
+from gibbsafe.models.own.custom import MOST_TOLD, Custom
 from gibbsafe.population.chains import draw
 from gibbsafe.population.posterior import Population, decided
 from gibbsafe.posteriors.clipped import clip_gradients
@@ -36,8 +36,6 @@ __all__ = ["from_walk"]
 FEWEST, MOST, GRADIENTS, TURNS, SEED = 1024, 8192, 1 << 19, 3, 5
 #: The share of steps that are left out, while a chain is on its way.
 AWAY = 0.25
-#: Most parameters, of which there is a matrix.
-MOST_PARAMETERS = 2000
 #: Chains of the last draws with a prior that is a function.
 CHAINS = 25
 
@@ -53,8 +51,8 @@ def from_walk(release: Release, wanted: int, random: np.random.Generator) -> Pop
     model.require_code()
     if model.simulator is None:
         raise PremiseError(f"population: {model.label} cannot simulate records; declare simulator=, or use from_numpyro")
-    if model.form.size > MOST_PARAMETERS:
-        raise PremiseError(f"population: of at most {MOST_PARAMETERS:,} parameters, for it takes their products")
+    if model.form.size > MOST_TOLD:
+        raise PremiseError(f"population: of at most {MOST_TOLD:,} parameters, for it takes their products")
     fit = _fitted(release, model, plan.n * plan.rows_per_person)
     draws = model.coordinates.parameters(fit.draws(wanted, random))
     prior = model.prior.drawn(1000, np.random.default_rng(SEED))

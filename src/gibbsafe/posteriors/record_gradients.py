@@ -117,14 +117,7 @@ class JaxGradients:
         chunk = self._chunk(len(points)) if rows.shape[1] else 1
 
         def found(some: Floats) -> Floats:
-            try:
-                return np.asarray(asked(points, _padded(some, chunk)), dtype=np.float64)[: len(thetas), : len(some)]
-            except Exception:
-                if not rows.shape[1]:
-                    raise  # of a prior, which no record can make fail
-                if len(some) > 1:  # at some record, by a call out of JAX: the others count as they would without it
-                    return np.concatenate([found(row[None]) for row in some], axis=1)
-                return np.zeros((len(thetas), 1, *([self.parameters.size] if compiled is compiled_gradient else [])))
+            return np.asarray(asked(points, _padded(some, chunk)), dtype=np.float64)[: len(thetas), : len(some)]
 
         with jax.enable_x64(True), jax.debug_nans(False), jax.debug_infs(False):
             return np.concatenate([found(rows[start : start + chunk]) for start in range(0, len(rows), chunk)], axis=1)
@@ -161,7 +154,9 @@ class GivenGradients:
         if self.batched:
             try:
                 return self._of_block(rows, point)
-            except (Exception, SystemExit):  # at some record: the others count as they would without it
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # at some record: the others count as they would without it
                 return np.concatenate([self._or_zero(partial(self._of_block, row[None], point)).reshape(1, -1) for row in rows])
         return np.stack([self._or_zero(partial(self._of_record, row, point)) for row in rows])
 
@@ -175,7 +170,9 @@ class GivenGradients:
         """Return a record's gradient, 0 where the function fails: whether it does depends on the record, so nobody may see it."""
         try:
             return gradient()
-        except (Exception, SystemExit):
+        except KeyboardInterrupt:  # the curator's own
+            raise
+        except BaseException:
             return np.zeros(self.parameters.size)
 
     def values(self, rows: Floats, thetas: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -196,7 +197,9 @@ def walked(plan: Plan, blocks: RowBlocks, generator: np.random.Generator, report
     posterior = posterior_of(plan, stage, blocks)
     if not isinstance(posterior, OwnPosterior) or not isinstance(model, Custom):
         raise PremiseError(f"mechanism: {plan.model.name} has no trajectory to release")
-    return walk(posterior, model.pull, stage, generator, report)
+    with warnings.catch_warnings():  # a function that warns at some record says nothing of it
+        warnings.simplefilter("ignore")
+        return walk(posterior, model.pull, stage, generator, report)
 
 
 def _refuse_weights(weights: object) -> None:

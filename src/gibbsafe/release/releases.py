@@ -16,7 +16,7 @@ from gibbsafe._types import JSON, Document, Floats, Values
 from gibbsafe._validate import choice
 from gibbsafe.errors import GibbsafeError
 from gibbsafe.models.capabilities import Predicts, PredictsProbabilities
-from gibbsafe.models.own.custom import Custom
+from gibbsafe.models.own.custom import MOST_TOLD, Custom
 from gibbsafe.planning import Plan
 from gibbsafe.release.certificate import Certificate
 from gibbsafe.release.describe import describe_draws
@@ -90,7 +90,8 @@ class Release:
     def tells_population(self) -> bool:
         """Whether its transcript says what `population` needs; questions are then about the true parameter by default."""
         if isinstance(self.plan.model, Custom):
-            return self.walk is not None and self.plan.n is not None and self.plan.model.simulator is not None
+            told = self.walk is not None and self.plan.n is not None and self.plan.model.simulator is not None
+            return told and self.plan.model.form.size <= MOST_TOLD
         return self.answers is not None and self.plan.public_of_scores().fits
 
     @overload

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from fractions import Fraction
 from typing import Any
@@ -83,8 +82,11 @@ class Approvals(Requests):
 
     def _plan_beforehand(self, study: JSON) -> None:
         """Make the plan while nobody waits for rows that are locked; what is wrong with it is said where they are."""
-        with contextlib.suppress(Refusal):
+        try:
             self.calculations.plan(study)
+        except Refusal as refusal:
+            if refusal.status == 503:  # nobody waits once more while others wait for rows
+                raise
 
     @staticmethod
     def _locked(connection: Connection, request_id: str) -> Any:

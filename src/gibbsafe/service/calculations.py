@@ -77,7 +77,10 @@ class Calculations:
     def rehearsal(self, study: JSON, plan: Plan) -> JSON | None:
         """Return made-up tables released as the study would; None where that cannot be, takes long, or many wait."""
         stated = plan.work.seconds
-        if self._held > FEW or (stated is not None and not stated <= LONGEST_REHEARSED):
+        if stated is None or not stated <= LONGEST_REHEARSED:
+            return None
+        key = "rehearsal", digest(canonical(study))
+        if self._held > FEW and key not in self._kept:
             return None
         try:
             found: JSON | None = self._once("rehearsal", canonical(study), _rehearsed, study, self.settings.preview_rows)

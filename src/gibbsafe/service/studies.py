@@ -121,7 +121,8 @@ def held_to(document: object, dataset: Document) -> JSON:
                 422, f"column {str(column)[:100]!r}: the data set declares none of this name ({', '.join(known)[:300]})"
             )
         _require_within(name, table, known[column])
-    return study
+    ordered: JSON = json.loads(canonical(study))  # as it is stored: whoever plans it again finds columns in the same order
+    return ordered
 
 
 def _levels(table: Document) -> list[Any] | None:

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -316,17 +317,19 @@ def test_an_interval_says_whose_draws_it_is_of(tmp_path):
 
 
 @pytest.mark.parametrize("batched", [True, False])
-@pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit])
+@pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit, GeneratorExit])
 def test_a_function_that_fails_at_some_record_counts_it_as_nothing(batched, error):
     def failing(parameters, records):
         if np.any(np.asarray(records["x"]) > 40):
+            warnings.warn("of a private record", stacklevel=1)
             raise error("of a private record")
         return {"mean": records["x"] - parameters["mean"]}
 
     model = gaussian(gradient=failing, batched=batched, steps=3)
     plan = gs.plan(model, BUDGET, n=N, adjacency="replace-one")
     hostile = plan.release(DATA, generator=np.random.default_rng(0), progress=False)
-    terms = model.code(np.vstack([DATA[0][:1], np.ones((2, 2))]), np.zeros((1, 2)))
+    with pytest.warns(UserWarning, match="private"):
+        terms = model.code(np.vstack([DATA[0][:1], np.ones((2, 2))]), np.zeros((1, 2)))
     assert terms.tolist() == [[[0, 0], [1, 1], [1, 1]]]
     assert hostile.walk.shape == (3, model.chains, 2)
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Custom"]
 
-#: Most chains of a release.
-MOST_CHAINS = 64
+#: Most chains of a release; most parameters of which the true ones are told, for there is a matrix of them.
+MOST_CHAINS, MOST_TOLD = 64, 2000
 #: Points at which records are simulated, and how many at each, to measure what they tell; with how many records beside a
 #: prior coordinates are even, one that is a function, whose curvature makes steps short, and a normal one.
 SIMULATED, EACH, ROWS = 32, 64, (1e3, 1e5)
