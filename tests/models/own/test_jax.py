@@ -89,7 +89,16 @@ def test_calls_out_of_jax_are_refused():
         jax.debug.print("{}", record["x"])
         return mean(parameters, record)
 
-    for function in (calling, printing):
+    @jax.custom_jvp
+    def square(x):
+        return x @ x
+
+    square.defjvp(lambda primals, tangents: (square(*primals), nothing(*primals) + 2 * primals[0] @ tangents[0]))
+
+    def by_its_gradient(parameters, record):
+        return -square(parameters["mean"] - record["x"]) / 2
+
+    for function in (calling, printing, by_its_gradient):
         with pytest.raises(gs.PremiseError, match="calls out of JAX"):
             custom(function)
 

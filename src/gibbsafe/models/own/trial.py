@@ -111,29 +111,30 @@ def _require_scalar(code: JaxGradients, rows: Floats, thetas: Floats) -> None:
             return jax.eval_shape(code.function, *named)
 
     found = told(value, "log_likelihood")
-    _refuse_calls_out(code, rows, thetas)
     if not hasattr(found, "shape") or found.shape != ():
         raise PremiseError(f"log_likelihood: returns shape {getattr(found, 'shape', None)} for one record; must be one number")
     if not jnp.issubdtype(found.dtype, jnp.floating):
         raise PremiseError(f"log_likelihood: returns {found.dtype}; must be one real number")
+    _refuse_calls_out(code, rows, thetas)
 
 
 def _refuse_calls_out(code: JaxGradients, rows: Floats, thetas: Floats) -> None:
-    """Refuse calls out of JAX: what they raise, write and take at some record would be seen."""
+    """Refuse calls out of JAX, of the function or its gradient: what they raise, write and take at some record would be seen."""
     import jax
 
     named = code.parameters.named(thetas[0]), code.record.named(rows[0], int)
     with jax.enable_x64(True):
-        traced = told(lambda: jax.make_jaxpr(code.function)(*named), "log_likelihood")
-    named_so = (name for name in _primitives(traced.jaxpr) if "callback" in name or "print" in name)
-    called = next(named_so, "an effect" if traced.effects else None)
+        asked = code.function, jax.grad(code.function)
+        traced = [told(lambda each=each: jax.make_jaxpr(each)(*named), "log_likelihood") for each in asked]  # type: ignore[misc]
+    found = (name for each in traced for name in _primitives(each.jaxpr) if "callback" in name or "print" in name)
+    called = next(found, "an effect" if any(each.effects for each in traced) else None)
     if called is not None:
         remedy = "write it in JAX, or as a NumPy function with gradient="
         raise PremiseError(f"log_likelihood: calls out of JAX ({called}); {remedy}")
 
 
 def _primitives(jaxpr: Any) -> Iterator[str]:
-    """Yield the names of all operations of a traced function, those inside loops, branches and rules of differentiation too."""
+    """Yield the names of all operations of a traced function, those inside loops and branches too."""
     for equation in jaxpr.eqns:
         yield str(equation.primitive.name)
         for given in equation.params.values():
